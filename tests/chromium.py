@@ -1,10 +1,6 @@
 """A real browser, as a fixture; tests that need one are skipped where chromium is not installed."""
 
-from __future__ import annotations
-
 import shutil
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -12,7 +8,7 @@ __all__ = ["browser"]
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
+def browser():
     path = shutil.which("chromium")
     if path is None:
         pytest.skip("chromium is not installed (apt-get install chromium)")

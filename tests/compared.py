@@ -1,10 +1,5 @@
 """Comparisons without studies, for tests of what is written about them."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import Any
-
 import polars as pl
 
 from quaver.comparison.bounds import Judgement, read_bound
@@ -40,7 +35,7 @@ HOSTILE = (
 """Names and texts that nothing written about a comparison may take for anything but text."""
 
 
-def difference(low: float, high: float, measure: str = "accuracy", **cell: str) -> Estimate:
+def difference(low, high, measure="accuracy", **cell):
     """A paired difference of 300 items."""
     details = {
         "before": 0.8,
@@ -56,14 +51,7 @@ def difference(low: float, high: float, measure: str = "accuracy", **cell: str) 
     return Estimate(measure, (low + high) / 2, low, high, n=300, cell=cell, details=details)
 
 
-def comparison(
-    differences: Sequence[Estimate],
-    flips: Sequence[dict[str, Any]] = (),
-    *,
-    before: str = "main",
-    after: str = "change",
-    fail_if: str | None = None,
-) -> Comparison:
+def comparison(differences, flips=(), *, before="main", after="change", fail_if=None):
     """A comparison of these differences and flipped items."""
     judgements = []
     if fail_if:

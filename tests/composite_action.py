@@ -1,7 +1,5 @@
 """Runs a composite action as GitHub's runner does: expressions, shell steps for real, a cache in a folder."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re
@@ -39,9 +37,7 @@ class Job:
     failed: bool = False
     ran: list[str] = field(default_factory=list)
 
-    def use(
-        self, action: Path, inputs: Mapping[str, str], steps: Mapping[str, Mapping[str, str]] | None = None
-    ) -> dict[str, str]:
+    def use(self, action, inputs, steps=None):
         """Run the action; its outputs.
 
         Args:
@@ -65,8 +61,8 @@ class Job:
             self._step(step, context, number)
         return {name: self._filled(one["value"], context) for name, one in described["outputs"].items()}
 
-    def _step(self, step: Mapping[str, Any], context: dict[str, Any], number: int) -> None:
-        outcome: dict[str, Any] = {"outcome": "skipped", "outputs": {}}
+    def _step(self, step, context, number):
+        outcome = {"outcome": "skipped", "outputs": {}}
         context["steps"][step.get("id", f"step-{number}")] = outcome
         asked = str(step.get("if", "success()"))
         if self.failed and "always()" not in asked:
@@ -83,7 +79,7 @@ class Job:
         outcome["outcome"] = "failure" if done else "success"
         self.failed = self.failed or bool(done)
 
-    def _shell(self, step: Mapping[str, Any], context: dict[str, Any], outcome: dict[str, Any]) -> int:
+    def _shell(self, step, context, outcome):
         assert step["shell"] == "bash"
         assert "${{" not in step["run"], "an expression in a script is code"
         script, output, summary = (self.workspace.parent / name for name in ("step.sh", "output", "summary"))
@@ -116,7 +112,7 @@ class Job:
         )
         return done.returncode
 
-    def _cached(self, uses: str, with_: Mapping[str, str]) -> None:
+    def _cached(self, uses, with_):
         """``actions/cache/save`` and ``actions/cache/restore``, the newest entry first."""
         name, _, commit = uses.partition("@")
         assert re.fullmatch(r"[0-9a-f]{40}", commit), "an action is pinned by its commit"
@@ -136,11 +132,11 @@ class Job:
                 shutil.copytree(entry, self.workspace, dirs_exist_ok=True)
                 return
 
-    def _filled(self, text: str, context: Mapping[str, Any]) -> str:
+    def _filled(self, text, context):
         """A text with its expressions evaluated."""
         return re.sub(r"\$\{\{(.*?)\}\}", lambda one: _printed(self._value(one[1], context)), text)
 
-    def _value(self, expression: str, context: Mapping[str, Any]) -> Any:
+    def _value(self, expression, context):
         """The value of an expression of GitHub's."""
         python, at = "", 0
         expression = expression.strip()
@@ -165,19 +161,19 @@ class Job:
         }
         return eval(python, {"__builtins__": {}}, names)
 
-    def _hash(self, pattern: str) -> str:
+    def _hash(self, pattern):
         files = sorted(self.workspace.glob(pattern))
         return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest() if files else ""
 
 
-def _looked_up(name: str, context: Mapping[str, Any]) -> Any:
-    found: Any = context
+def _looked_up(name, context):
+    found = context
     for part in name.split("."):
         found = found.get(part, "") if isinstance(found, Mapping) else ""
     return found
 
 
-def _printed(value: Any) -> str:
+def _printed(value):
     return (
         {True: "true", False: "false"}.get(value, str(value)) if isinstance(value, bool) else f"{value or ''}"
     )

@@ -7,11 +7,8 @@ What collecting made, ten thousand tests and every library, stays until the end.
 aside from then on, where each of its rounds would otherwise go through all of it.
 """
 
-from __future__ import annotations
-
 import gc
 import os
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -26,14 +23,14 @@ if len(_ALL) >= _WORKERS > 1:
     os.sched_setaffinity(0, sorted(_ALL)[_WORKER::_WORKERS])
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish():
     """Have rounds of the collector look only at what tests make."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture
-def all_cores() -> Iterator[int]:
+def all_cores():
     """How many cores there are; a test that needs several may use them all."""
     if not _ALL:
         yield os.cpu_count() or 1

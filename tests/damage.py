@@ -4,18 +4,14 @@ Each case has a seed of its own, so that one that fails can be tried alone. What
 again with right checksums: whoever edits a bundle can do that, too.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import shutil
 import sqlite3
 import zipfile
-from collections.abc import Callable
 from contextlib import closing, suppress
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -27,26 +23,14 @@ DATA = Path(__file__).with_name("data")
 SQL = (DATA / "damage.sql").read_text(encoding="utf-8").split(";\n")
 """Edits of a store, as somebody could make them by hand."""
 
-VALUES: tuple[Any, ...] = (
+VALUES = (
     *(None, True, 0, -1, 3, 10**30, 1.5, 1e308, float("nan"), "", "x", "\ud800", "../x", "a" * 5000),
     *([], [None], [[]], ["x"], {}, {"x": 1}, {"a": {"b": [1]}}, [1, 2], "2020-01-01", "{{ x }}", "\x00"),
 )
-CELLS: tuple[Any, ...] = (
-    "x",
-    5,
-    10**15,
-    -1,
-    1.5,
-    float("nan"),
-    True,
-    b"\xff",
-    date(2020, 1, 1),
-    [1],
-    {"a": 1},
-)
+CELLS = ("x", 5, 10**15, -1, 1.5, float("nan"), True, b"\xff", date(2020, 1, 1), [1], {"a": 1})
 
 
-def _unpacked(bundle: Path, folder: Path) -> dict[str, Any]:
+def _unpacked(bundle, folder):
     """A bundle's files without its manifest, and what that says beside."""
     with zipfile.ZipFile(bundle) as archive:
         archive.extractall(folder)
@@ -55,7 +39,7 @@ def _unpacked(bundle: Path, folder: Path) -> dict[str, Any]:
     return {name: value for name, value in manifest.items() if name != "files"}
 
 
-def damaged(kind: str, seed: int, bundle: Path, home: Path) -> Path:
+def damaged(kind, seed, bundle, home):
     """A bundle, damaged in one way.
 
     Args:
@@ -73,7 +57,7 @@ def damaged(kind: str, seed: int, bundle: Path, home: Path) -> Path:
     return repacked(bundle, home, lambda folder: _INSIDE[kind](rng, folder))
 
 
-def repacked(bundle: Path, home: Path, change: Callable[[Path], object]) -> Path:
+def repacked(bundle, home, change):
     """A bundle whose files were changed, packed again with right checksums.
 
     Args:
@@ -88,28 +72,28 @@ def repacked(bundle: Path, home: Path, change: Callable[[Path], object]) -> Path
     return target
 
 
-def _flipped(rng: random.Random, whole: bytes) -> bytes:
+def _flipped(rng, whole):
     found = bytearray(whole)
     for _ in range(rng.choice([1, 1, 2, 8, 64])):
         found[rng.randrange(len(found))] ^= 1 << rng.randrange(8)
     return bytes(found)
 
 
-def _truncated(rng: random.Random, whole: bytes) -> bytes:
+def _truncated(rng, whole):
     return whole[: rng.randrange(len(whole))]
 
 
-def _cut_out(rng: random.Random, whole: bytes) -> bytes:
+def _cut_out(rng, whole):
     start = rng.randrange(len(whole))
     return whole[:start] + whole[start + rng.randrange(1, 400) :]
 
 
-def _doubled(rng: random.Random, whole: bytes) -> bytes:
+def _doubled(rng, whole):
     start = rng.randrange(len(whole))
     return whole[:start] + whole[max(0, start - rng.randrange(1, 400)) :]
 
 
-def _manifest(rng: random.Random, bundle: Path, target: Path) -> Path:
+def _manifest(rng, bundle, target):
     """Another manifest over the same files."""
     with zipfile.ZipFile(bundle) as old, zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as new:
         for member in old.infolist():
@@ -120,16 +104,16 @@ def _manifest(rng: random.Random, bundle: Path, target: Path) -> Path:
     return target
 
 
-def _document(rng: random.Random, folder: Path) -> None:
+def _document(rng, folder):
     file = rng.choice(sorted(folder.glob("*.json")))
     file.write_bytes(_written(edited(rng, json.loads(file.read_text(encoding="utf-8")))))
 
 
-def _written(document: Any) -> bytes:
+def _written(document):
     return json.dumps(document).encode()
 
 
-def edited(rng: random.Random, document: Any) -> Any:
+def edited(rng, document):
     """A document with one part changed, left out, doubled, or renamed."""
     if rng.random() < 0.02:
         return rng.choice(VALUES)
@@ -155,7 +139,7 @@ def edited(rng: random.Random, document: Any) -> Any:
         return document
 
 
-def _raw(rng: random.Random, folder: Path) -> None:
+def _raw(rng, folder):
     file = rng.choice(sorted(folder.iterdir()))
     content = file.read_bytes()
     change = rng.choice(
@@ -164,7 +148,7 @@ def _raw(rng: random.Random, folder: Path) -> None:
     file.write_bytes(change(rng, content) if content else b"x")
 
 
-def _swapped(rng: random.Random, folder: Path) -> None:
+def _swapped(rng, folder):
     one, other = rng.sample(sorted(folder.iterdir()), 2)
     how = rng.randrange(3)
     if how == 0:
@@ -177,7 +161,7 @@ def _swapped(rng: random.Random, folder: Path) -> None:
         other.write_bytes(first)
 
 
-def _table(rng: random.Random, folder: Path) -> None:
+def _table(rng, folder):
     file = folder / "annotations.parquet"
     frame = pl.read_parquet(file)
     name = rng.choice(frame.columns)
@@ -199,11 +183,11 @@ def _table(rng: random.Random, folder: Path) -> None:
     frame.write_parquet(file)
 
 
-def _store(rng: random.Random, folder: Path) -> None:
+def _store(rng, folder):
     edit(folder / "responses.db", *rng.sample(SQL, rng.choice([1, 1, 1, 2])), forget=rng.random() < 0.8)
 
 
-def edit(store: Path, *statements: str, forget: bool = True) -> None:
+def edit(store, *statements, forget=True):
     """Edit a store by hand; who can do that can remove its checksums, too."""
     with closing(sqlite3.connect(store, isolation_level=None)) as db:
         for statement in (*statements, *(_FORGET if forget else ())):
@@ -214,17 +198,6 @@ def edit(store: Path, *statements: str, forget: bool = True) -> None:
 _FORGET = ("UPDATE responses SET checksum = NULL", "UPDATE prompts SET checksum = NULL")
 
 
-of_bytes: dict[str, Callable[[random.Random, bytes], bytes]] = {
-    "flipped": _flipped,
-    "truncated": _truncated,
-    "cut out": _cut_out,
-    "doubled": _doubled,
-}
-_INSIDE: dict[str, Callable[[random.Random, Path], None]] = {
-    "document": _document,
-    "raw": _raw,
-    "swapped": _swapped,
-    "table": _table,
-    "store": _store,
-}
+of_bytes = {"flipped": _flipped, "truncated": _truncated, "cut out": _cut_out, "doubled": _doubled}
+_INSIDE = {"document": _document, "raw": _raw, "swapped": _swapped, "table": _table, "store": _store}
 KINDS = (*of_bytes, *_INSIDE, "manifest")

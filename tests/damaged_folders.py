@@ -4,8 +4,6 @@
 Quaver's, and prints how they end. Whatever was done to a folder, a command does its work or says one error.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os
@@ -17,7 +15,6 @@ import sys
 import tempfile
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
 from contextlib import closing, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 
@@ -56,7 +53,7 @@ _ITEMS = "id,party,text,truth\n" + "".join(
 _FUNCTION = ("--function", "fake=tests.damaged_folders:annotate")
 _ASKS = ("run", "plan", "rescore", "measure", "report", "compare", "watch", "check", "bundle")
 _VIEW = ("view", "study.yaml")
-COMMANDS: tuple[tuple[str, ...], ...] = (
+COMMANDS = (
     ("run", "study.yaml"),
     ("status", "study.yaml"),
     ("status", "study.yaml", "--json"),
@@ -78,21 +75,17 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("report", "study.yaml"),
 )
 """What is done with a folder."""
-_OF_PLACE = {
-    ".view": [_VIEW],
-    "gold": [("gold", "study.yaml")],
-    "marks.jsonl": [_VIEW],
-}
+_OF_PLACE = {".view": [_VIEW], "gold": [("gold", "study.yaml")], "marks.jsonl": [_VIEW]}
 """Commands that read what lies at a place."""
 ENDS = Counter[str]()
 """How often each command ended with which exit status."""
 
 
-def annotate(text: str, prompt: str) -> str:
+def annotate(text, prompt):
     return "positive" if len(text + prompt) % 3 else f"negative, for it says {text}"
 
 
-def whole(home: Path) -> Path:
+def whole(home):
     """A folder that has every file: answers, labels, estimates, a gold sample, marks, a watch."""
     (home / "items.csv").write_text(_ITEMS)
     (home / "study.yaml").write_text(_STUDY)
@@ -109,7 +102,7 @@ def whole(home: Path) -> Path:
     return home
 
 
-def damaged(folder: Path, seed: int, only: str = "") -> str:
+def damaged(folder, seed, only=""):
     """Damage a folder in one way; what was done.
 
     Args:
@@ -122,7 +115,7 @@ def damaged(folder: Path, seed: int, only: str = "") -> str:
     found = [one for one in sorted(home.rglob("*")) if one.is_file() and _is_kept(one, only)]
     index = [one for one in found if ".view" in one.parts]
     found = [one for one in found if one not in index]
-    kinds: dict[str, list[Path]] = {
+    kinds = {
         "index": index,
         "json": [one for one in found if one.suffix == ".json"],
         "db": [one for one in found if one.suffix == ".db"],
@@ -134,11 +127,11 @@ def damaged(folder: Path, seed: int, only: str = "") -> str:
     return f"{file.relative_to(folder)}: {_HOW[kind](rng, file)}"
 
 
-def _is_kept(file: Path, only: str) -> bool:
+def _is_kept(file, only):
     return file.name not in ("items.csv", "study.yaml") and (bool(only) or "watch" not in file.parts)
 
 
-def _document(rng: random.Random, file: Path) -> str:
+def _document(rng, file):
     try:
         found = json.loads(file.read_bytes())
     except ValueError:
@@ -149,7 +142,7 @@ def _document(rng: random.Random, file: Path) -> str:
     return "a document"
 
 
-def _bytes(rng: random.Random, file: Path) -> str:
+def _bytes(rng, file):
     how = rng.choice([*of_bytes, "empty", "gone", "a folder"])
     content = file.read_bytes()
     file.unlink()
@@ -168,7 +161,7 @@ _ODD = (
 )  # fmt: skip
 
 
-def _database(rng: random.Random, file: Path) -> str:
+def _database(rng, file):
     how = rng.random()
     if how < 0.2:
         return _bytes(rng, file)
@@ -190,7 +183,7 @@ def _database(rng: random.Random, file: Path) -> str:
     return statement
 
 
-def _table(rng: random.Random, file: Path) -> str:
+def _table(rng, file):
     if rng.random() < 0.2:
         return _bytes(rng, file)
     frame = pl.read_parquet(file)
@@ -221,7 +214,7 @@ def _table(rng: random.Random, file: Path) -> str:
     return f"{how} {name}"
 
 
-def _any(rng: random.Random, file: Path) -> str:
+def _any(rng, file):
     if file.suffix in (".jsonl", ".csv") and rng.random() < 0.6:
         lines = file.read_bytes().split(b"\n")
         at = rng.randrange(len(lines))
@@ -232,7 +225,7 @@ def _any(rng: random.Random, file: Path) -> str:
     return _bytes(rng, file)
 
 
-_HOW: dict[str, Callable[[random.Random, Path], str]] = {
+_HOW = {
     "json": _document,
     "db": _database,
     "parquet": _table,
@@ -241,14 +234,14 @@ _HOW: dict[str, Callable[[random.Random, Path], str]] = {
 }
 
 
-def look_at(folder: Path) -> None:
+def look_at(folder):
     """What ``quaver view`` does with a folder, without its server."""
     (study,) = studies_of([folder / "study.yaml"]).values()
     keep(study.path, study.root, wanted=False)
     study.view("is:wrong or by:ada")
 
 
-def fails(folder: Path, command: tuple[str, ...]) -> str | None:
+def fails(folder, command):
     """Where a command ends in anything but its work or one error: how."""
     options = _FUNCTION if command[0] in _ASKS else ()
     before, words, said = Path.cwd(), sys.argv, io.StringIO()
@@ -277,7 +270,7 @@ def fails(folder: Path, command: tuple[str, ...]) -> str | None:
     return None
 
 
-def states(first: int, count: int, only: str, home: Path) -> Iterator[tuple[int, str, tuple[str, ...], str]]:
+def states(first, count, only, home):
     """Damage a copy for each seed and work on it; the seed, damage, command and end of each that failed."""
     source = home / "whole"
     source.mkdir()
@@ -300,7 +293,7 @@ def states(first: int, count: int, only: str, home: Path) -> Iterator[tuple[int,
 
 if __name__ == "__main__":
     wanted = sys.argv[3] if len(sys.argv) > 3 else ""
-    seen: Counter[str] = Counter()
+    seen = Counter()
     with tempfile.TemporaryDirectory() as folder:
         given = int(sys.argv[1]), int(sys.argv[2])
         for number, done, asked, end in states(*given, "watch" if wanted == "watch" else "", Path(folder)):

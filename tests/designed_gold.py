@@ -1,7 +1,5 @@
 """A gold sample drawn by design from annotations whose gold labels are all known."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 
@@ -9,9 +7,7 @@ from quaver.core.annotations import GOLD_COLUMNS
 from quaver.gold.gold_draw import FLOOR, allocated, drawn, first_draw, permanent_numbers
 
 
-def designed(
-    frame: pl.DataFrame, n: int, seed: int, design: str = "simple", *, by: str | None = None
-) -> pl.DataFrame:
+def designed(frame, n, seed, design="simple", *, by=None):
     """The frame as a study has it after gold labels of ``n`` items were collected; the others are hidden.
 
     Args:
@@ -36,7 +32,7 @@ def designed(
     return joined.with_columns(gold, pl.col("item").cast(frame.schema["item"]))
 
 
-def _poisson(before: pl.DataFrame, n: int, seed: int, doubt: pl.Series) -> pl.DataFrame:
+def _poisson(before, n, seed, doubt):
     """Each item drawn by itself, as whoever else draws gold labels may do."""
     size = before.height
     least = np.full(size, min(1.0, FLOOR * n / size))

@@ -1,21 +1,15 @@
 """Marks for tests that need a heavy extra, which the default environment does not have."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 
 import pytest
 
 __all__ = ["needs"]
 
-MODULES = {
-    "gpt4all": ("gpt4all",),
-    "pegasus": ("sentencepiece", "torch", "transformers"),
-    "ray": ("ray",),
-}
+MODULES = {"gpt4all": ("gpt4all",), "pegasus": ("sentencepiece", "torch", "transformers"), "ray": ("ray",)}
 
 
-def needs(*extras: str) -> list[pytest.MarkDecorator]:
+def needs(*extras):
     """Marks for ``pytestmark`` or ``pytest.param``: heavy, and skipped where an extra is missing."""
     missing = [extra for extra in extras if any(find_spec(module) is None for module in MODULES[extra])]
     reason = f"needs quaver[{','.join(missing)}]; `make test-heavy` sets it up"

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 
-def main() -> None:
+def main():
     state = Path(os.environ["FAKE_GH"])
     arguments = sys.argv[1:]
     assert arguments.pop(0) == "api"

@@ -1,9 +1,6 @@
 """A study whose prompts agree on most items and are split on some, with stored answers and no model."""
 
-from __future__ import annotations
-
 import csv
-from pathlib import Path
 
 import numpy as np
 
@@ -25,9 +22,7 @@ GOLD = "  gold: truth\n"
 TRUTH = {0: "left", 1: "right"}
 
 
-def labelled_study(
-    folder: Path, items: int = 200, prompts: int = 5, *, seed: int = 1, gold: int = 0
-) -> Study:
+def labelled_study(folder, items=200, prompts=5, *, seed=1, gold=0):
     """A study of labels that exist already: items ``t000`` and so on, a fifth of them hard.
 
     The first ``gold`` items come with their true label.
@@ -48,12 +43,12 @@ def labelled_study(
     return Study.open(folder / "study.yaml")
 
 
-def truths(items: int = 200) -> dict[str, str]:
+def truths(items=200):
     """The true label of each item."""
     return {f"t{at:03}": TRUTH[at * 7 % 3 % 2] for at in range(items)}
 
 
-def filled(path: Path, answers: dict[str, str]) -> Path:
+def filled(path, answers):
     """A coder's CSV sheet, filled in: each item's answer in its row."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -62,7 +57,7 @@ def filled(path: Path, answers: dict[str, str]) -> Path:
     return write_rows(path, rows)
 
 
-def write_rows(path: Path, rows: list[dict[str, str]]) -> Path:
+def write_rows(path, rows):
     """A CSV file of rows."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, rows[0])
@@ -71,7 +66,7 @@ def write_rows(path: Path, rows: list[dict[str, str]]) -> Path:
     return path
 
 
-def read_rows(path: Path) -> list[dict[str, str]]:
+def read_rows(path):
     """The rows of a CSV file."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         return list(csv.DictReader(file))

@@ -1,19 +1,15 @@
 """A server that answers in JSON where a request holds it to a schema, and only there."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
-from typing import Any
 
 from tests.local_engines import JsonServer
 
 __all__ = ["Held", "answer_of", "held_server"]
 
 
-def answer_of(body: dict[str, Any]) -> str:
+def answer_of(body):
     """What it answers: decided by the prompt and the seed, in JSON where a schema is sent along."""
     prompt = "\n".join(message["content"] for message in body["messages"])
     number = int(sha256(f"{prompt}|{body.get('seed')}".encode()).hexdigest()[:8], 16)
@@ -30,21 +26,21 @@ def answer_of(body: dict[str, Any]) -> str:
 class Held:
     """What the server saw: the bodies, in the order in which they came."""
 
-    def __init__(self) -> None:
-        self.bodies: list[dict[str, Any]] = []
+    def __init__(self):
+        self.bodies = []
 
 
 @contextmanager
-def held_server(port: int = 0) -> Iterator[tuple[str, Held]]:
+def held_server(port=0):
     """Its base URL, and what it saw, for as long as the block runs."""
     held = Held()
 
-    def reply(path: str, body: dict[str, Any] | None) -> dict[str, Any]:
+    def reply(path, body):
         if body is None:
             return {"data": [{"id": "tiny"}]} if path == "/v1/models" else {"version": "1.2.3"}
         held.bodies.append(body)
         text = answer_of(body)
-        choice: dict[str, Any] = {"index": 0, "finish_reason": "stop", "message": {"content": text}}
+        choice = {"index": 0, "finish_reason": "stop", "message": {"content": text}}
         if body.get("logprobs"):
             top = [{"token": text, "logprob": -0.25}, {"token": "other", "logprob": -1.75}]
             place = {"token": text, "logprob": -0.25, "top_logprobs": top[: body["top_logprobs"]]}

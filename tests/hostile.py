@@ -1,10 +1,7 @@
 """A study in which every name and text is hostile to something that shows it."""
 
-from __future__ import annotations
-
 import csv
 import json
-from pathlib import Path
 
 __all__ = ["ANSWERS", "TEXTS", "annotate", "broken", "write_hostile"]
 
@@ -37,17 +34,17 @@ _LABELS = ("<b>a</b>", "=b()", "\x1b[1mc\u202e")
 ANSWERS = tuple(f"{_LABELS[at % 3]} {text}" if at % 4 else text for at, text in enumerate(TEXTS))
 
 
-def annotate(text: str, prompt: str) -> str:
+def annotate(text, prompt):
     """Answers as a hostile model does."""
     return ANSWERS[len(text + prompt) % len(ANSWERS)]
 
 
-def broken(text: str, prompt: str) -> str:
+def broken(text, prompt):
     """Fails as one does."""
     raise ValueError("\x1b[31m<script>\u202e")
 
 
-def write_hostile(folder: Path) -> list[str]:
+def write_hostile(folder):
     """Write the study and its items.
 
     Returns:
@@ -94,6 +91,6 @@ def write_hostile(folder: Path) -> list[str]:
     return [str(one["name"]) for one in models]
 
 
-def _raw(text: str) -> str:
+def _raw(text):
     """A template that says the text itself."""
     return "Which is it? {% raw %}" + text.replace("%}", "% }") + "{% endraw %}"

@@ -4,8 +4,6 @@ A scenario is a module with functions of a folder: ``before`` makes what is ther
 Each interruption is a process of its own, forked from one that has imported everything and computed nothing.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import os
@@ -15,11 +13,9 @@ import subprocess
 import sys
 import traceback
 import warnings
-from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from shutil import copytree, rmtree
-from typing import Any
 
 _ROOT = Path(__file__).parents[1]
 _TIMES = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)?)?")
@@ -27,7 +23,7 @@ _TOUCHING = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate", "o
 _WAYS = {"killed": None, "full": errno.ENOSPC, "read-only": errno.EROFS}
 
 
-def interruptions(scenario: str, folder: Path, way: str, most: int) -> dict[str, Any]:
+def interruptions(scenario, folder, way, most):
     """What came of interrupting a scenario's command at up to so many of its changes, spread evenly.
 
     Returns:
@@ -45,9 +41,9 @@ def interruptions(scenario: str, folder: Path, way: str, most: int) -> dict[str,
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-def kept_in(folder: Path) -> dict[str, Any]:
+def kept_in(folder):
     """The files of a folder by their names: tables as rows, texts without times; nothing half written."""
-    found: dict[str, Any] = {}
+    found = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if path.is_file() and path.name not in (".lock", ".run.lock", ".run.pid", "calls.txt"):
@@ -55,7 +51,7 @@ def kept_in(folder: Path) -> dict[str, Any]:
     return found
 
 
-def _content(path: Path) -> Any:
+def _content(path):
     from quaver.design.items.table_files import read_rows
 
     if path.suffix == ".xlsx":
@@ -78,13 +74,13 @@ def _content(path: Path) -> Any:
     return re.sub(r'"(seen|process|first|last)": [\d.]+', r'"\1"', text)
 
 
-def asked(folder: Path, text: str) -> None:
+def asked(folder, text):
     """Note that a model was asked, in a file beside the study."""
     with (folder / "calls.txt").open("a", encoding="utf-8") as file:
         file.write(f"{text}\n")
 
 
-def calls(folder: Path) -> list[str]:
+def calls(folder):
     """What models were asked so far."""
     path = folder / "calls.txt"
     return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
@@ -93,14 +89,14 @@ def calls(folder: Path) -> list[str]:
 class _Interruption:
     """Counts changes of files in a folder; ends the process at one of them, or refuses it and the rest."""
 
-    def __init__(self, folder: Path, moment: int, number: int | None) -> None:
+    def __init__(self, folder, moment, number):
         self._folder, self._moment, self._number = str(folder.resolve()), moment, number
         self.count = 0
         sys.addaudithook(self._event)
         for name in ("fsync", "write", "ftruncate"):
             setattr(os, name, self._counted(getattr(os, name)))
 
-    def _event(self, event: str, given: tuple[Any, ...]) -> None:
+    def _event(self, event, given):
         if event not in _TOUCHING or not isinstance(given[0], str | os.PathLike):
             return
         if event == "open":
@@ -111,15 +107,15 @@ class _Interruption:
         if os.path.abspath(path).startswith(self._folder) and not path.endswith("calls.txt"):
             self._touched()
 
-    def _counted(self, real: Callable[..., Any]) -> Callable[..., Any]:
-        def counted(file: int, *given: Any) -> Any:
+    def _counted(self, real):
+        def counted(file, *given):
             if file > 2:
                 self._touched()
             return real(file, *given)
 
         return counted
 
-    def _touched(self) -> None:
+    def _touched(self):
         self.count += 1
         if self.count <= self._moment:
             return
@@ -128,7 +124,7 @@ class _Interruption:
         raise OSError(self._number, os.strerror(self._number))
 
 
-def _child(work: Callable[[], None]) -> int:
+def _child(work):
     """Run something in a process of its own; its exit status, or minus the signal that ended it."""
     sys.stdout.flush()
     process = os.fork()
@@ -145,7 +141,7 @@ def _child(work: Callable[[], None]) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
 
 
-def _after(scenario: Any, folder: Path, file: Path) -> None:
+def _after(scenario, folder, file):
     """Run the command whole, and write down what is there."""
     with warnings.catch_warnings(record=True) as noted:
         warnings.simplefilter("always")
@@ -155,7 +151,7 @@ def _after(scenario: Any, folder: Path, file: Path) -> None:
     file.write_text(json.dumps([kept, result, calls(folder), words]), encoding="utf-8")
 
 
-def _main() -> None:
+def _main():
     name, home, way, most = sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
     for module in ("study.labelling.labelling", "study.gold_sample.study_gold", "bundles.packing"):
         import_module(f"quaver.{module}")  # once, not in every process
@@ -163,7 +159,7 @@ def _main() -> None:
     # The same place each time, as paths stand in some files.
     start, folder, file = home / "start", home / "at", home / "kept.json"
 
-    def before() -> None:
+    def before():
         folder.mkdir()
         scenario.before(folder)
 
@@ -171,7 +167,7 @@ def _main() -> None:
     copytree(folder, start, symlinks=True)
     counted = home / "count"
 
-    def whole() -> None:
+    def whole():
         interruption = _Interruption(folder, 10**9, None)
         scenario.command(folder)
         counted.write_text(str(interruption.count))
@@ -188,7 +184,7 @@ def _main() -> None:
         rmtree(folder)
         copytree(start, folder)
 
-        def interrupted(moment: int = moment) -> None:
+        def interrupted(moment=moment):
             _Interruption(folder, moment, _WAYS[way])
             scenario.command(folder)
 

@@ -4,14 +4,11 @@
 how much.
 """
 
-from __future__ import annotations
-
 import socket
 import subprocess
 import sys
 import threading
 import zlib
-from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 
 __all__ = ["KINDS", "MOST", "READERS", "growth", "sending"]
@@ -24,13 +21,13 @@ _BLOCK = b"x" * 2**16
 _CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
-def _chunked(status: str, block: bytes = _BLOCK, more: str = "") -> Iterator[bytes]:
+def _chunked(status, block=_BLOCK, more=""):
     yield f"HTTP/1.1 {status}\r\n{more}Transfer-Encoding: chunked\r\n\r\n".encode()
     for _ in range(_SENT // 2**16):
         yield b"%x\r\n%b\r\n" % (len(block), block)
 
 
-def _packed(encodings: str) -> Iterator[bytes]:
+def _packed(encodings):
     """Gigabytes, packed as often as is said; they have no end, so that no checksum is wrong."""
     block = _BLOCK * 16
     for at, name in enumerate(encodings.split(", ")):
@@ -42,13 +39,13 @@ def _packed(encodings: str) -> Iterator[bytes]:
     yield block
 
 
-def _endless(head: bytes, part: bytes) -> Iterator[bytes]:
+def _endless(head, part):
     yield head
     for _ in range(_SENT // len(part)):
         yield part
 
 
-def _whole(body: bytes) -> Iterator[bytes]:
+def _whole(body):
     yield b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
     yield body
 
@@ -122,11 +119,11 @@ print(peak() - before, ended)
 
 
 @contextmanager
-def sending(kind: str) -> Iterator[str]:
+def sending(kind):
     """The address of a server that replies so to whatever it is asked."""
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
 
-        def reply(peer: socket.socket) -> None:
+        def reply(peer):
             with peer, suppress(OSError):
                 asked = b""
                 while b"\r\n\r\n" not in asked:
@@ -136,7 +133,7 @@ def sending(kind: str) -> Iterator[str]:
                 peer.shutdown(socket.SHUT_WR)
                 peer.recv(1)
 
-        def accept() -> None:
+        def accept():
             with suppress(OSError):
                 while True:
                     threading.Thread(target=reply, args=(server.accept()[0],), daemon=True).start()
@@ -145,7 +142,7 @@ def sending(kind: str) -> Iterator[str]:
         yield f"http://127.0.0.1:{server.getsockname()[1]}"
 
 
-def growth(reader: str, kind: str, seconds: float = 15) -> tuple[int, str]:
+def growth(reader, kind, seconds=15):
     """By how many bytes a process grows that reads such a reply for some time, and how that ended."""
     with sending(kind) as url:
         code = READERS[reader].format(url=url) + _GROWTH.format(seconds=seconds)

@@ -1,7 +1,5 @@
 """Engines that the suites ask: a server with the bundled model, one that answers JSON, other weights."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -21,7 +19,7 @@ CONTEXT = 256
 SLOTS = 4
 
 
-def started(*, context: int = CONTEXT, slots: int = SLOTS) -> Any:
+def started(*, context=CONTEXT, slots=SLOTS):
     """A server of one's own; it ends when it is let go of."""
     spin_briefly()
     import xllamacpp
@@ -40,11 +38,11 @@ def started(*, context: int = CONTEXT, slots: int = SLOTS) -> Any:
 
 
 @cache
-def _shared() -> Any:
+def _shared():
     return started()
 
 
-def base_url() -> str:
+def base_url():
     """The address of the server that the tests share."""
     return f"{_shared().listening_address}/v1"
 
@@ -64,18 +62,18 @@ class JsonServer:
         url: Its address, without a path.
     """
 
-    def __init__(self, reply: Reply, port: int = 0) -> None:
+    def __init__(self, reply, port=0):
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
-            def do_GET(self) -> None:
+            def do_GET(self):
                 self._answer(reply(self.path, None))
 
-            def do_POST(self) -> None:
+            def do_POST(self):
                 length = int(self.headers["Content-Length"])
                 self._answer(reply(self.path, json.loads(self.rfile.read(length))))
 
-            def _answer(self, document: Any) -> None:
+            def _answer(self, document):
                 content = json.dumps(document).encode()
                 self.send_response(200)
                 self.send_header("Content-Type", "application/json")
@@ -83,7 +81,7 @@ class JsonServer:
                 self.end_headers()
                 self.wfile.write(content)
 
-            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - named so by its base
+            def log_message(self, format, *args):  # noqa: A002 - named so by its base
                 """Nothing is logged."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
@@ -91,7 +89,7 @@ class JsonServer:
         self._thread.start()
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
 
-    def close(self) -> None:
+    def close(self):
         """Stop it, and wait until it has stopped."""
         self._server.shutdown()
         self._server.server_close()
@@ -102,7 +100,7 @@ FOLDER = TemporaryDirectory(prefix="quaver-older-")
 
 
 @lru_cache
-def _older(name: str) -> Path:
+def _older(name):
     """A copy that says it splits texts as GPT-2 does, which differs in rare places alone."""
     path = Path(FOLDER.name) / f"{name}.gguf"
     script = [sys.executable, "-m", "gguf.scripts.gguf_new_metadata", "--force", "--pre-tokenizer", "gpt-2"]
@@ -111,11 +109,11 @@ def _older(name: str) -> Path:
     return path
 
 
-def older_smollm2() -> dict[str, Any]:
+def older_smollm2():
     """Options of an engine that loads the copy."""
     return {"model": str(_older("one")), "context": 256}
 
 
-def another_older() -> dict[str, Any]:
+def another_older():
     """Options of the same with other bytes in the file."""
     return {"model": str(_older("other")), "context": 256}

@@ -5,18 +5,14 @@ starts with ``$`` is a command, the lines below it are what it prints, up to run
 for any lines, or inside a line for any part of it. A ``python`` fence without a title is run.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
 from quaver.cli import console
@@ -32,15 +28,13 @@ _PLAIN = re.compile(r"quaver [^|&;<>$`]*")
 _FENCE = re.compile(r"^```(\w+)?(?: title=\"([^\"]+)\")?[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
-def files_of(name: str) -> dict[str, str]:
+def files_of(name):
     """The files that a page shows, by their titles."""
     page = (DOCS / name).read_text(encoding="utf-8")
     return {title: body for _, title, body in _FENCE.findall(page) if title}
 
 
-def run_page(
-    name: str, folder: Path, typed: Callable[[str], str | None] = lambda _: None, *, processes: bool = False
-) -> int:
+def run_page(name, folder, typed=lambda _: None, *, processes=False):
     """Run a page in a folder; how many commands and programs it had.
 
     Args:
@@ -62,7 +56,7 @@ def run_page(
     return ran
 
 
-def _console(body: str, folder: Path, typed: Callable[[str], str | None], *, processes: bool) -> int:
+def _console(body, folder, typed, *, processes):
     sessions = re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]
     for session in sessions:
         command, _, told = session.partition("\n")
@@ -74,11 +68,11 @@ def _console(body: str, folder: Path, typed: Callable[[str], str | None], *, pro
     return len(sessions)
 
 
-def _in_process(words: list[str], folder: Path) -> str:
+def _in_process(words, folder):
     """What a command of Quaver's prints, without a process of its own: what it imports is there already."""
     before, here, arguments = set(sys.modules), Path.cwd(), sys.argv
     out = io.StringIO()
-    status: Any = 0
+    status = 0
     width = int(SHOWN["COLUMNS"])
     with (
         patch.dict(os.environ, SHOWN),
@@ -104,7 +98,7 @@ def _in_process(words: list[str], folder: Path) -> str:
     return out.getvalue()
 
 
-def _printed(command: list[str], folder: Path) -> str:
+def _printed(command, folder):
     scripts = str(Path(sys.executable).parent)
     environment = os.environ | {
         **SHOWN,
@@ -125,7 +119,7 @@ def _printed(command: list[str], folder: Path) -> str:
     return done.stdout
 
 
-def _compare(told: str, printed: str, command: str) -> None:
+def _compare(told, printed, command):
     lines = [" ".join(line.split()) for line in printed.splitlines()]
     at, gap = 0, False
     for line in (" ".join(line.split()) for line in told.splitlines() if line.strip()):

@@ -1,7 +1,5 @@
 """A key planted in a study, and whatever Quaver then wrote searched for it, byte by byte."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import html
@@ -11,11 +9,8 @@ import os
 import sqlite3
 import threading
 import zipfile
-from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import polars as pl
@@ -34,7 +29,7 @@ ITEMS = "id,group,text,truth\n" + "".join(
 )
 
 
-def _study(url: str) -> dict[str, Any]:
+def _study(url):
     model = {"name": "m", "use": "openai_compatible", "model": "m1", "base_url": url, "key": VARIABLE}
     return {
         "name": "planted",
@@ -54,11 +49,11 @@ def _study(url: str) -> dict[str, Any]:
     }
 
 
-def _put(*loc: str | int, value: Any = KEY) -> Callable[[dict[str, Any], str], None]:
+def _put(*loc, value=KEY):
     """Put the key at a place of the study."""
 
-    def plant(study: dict[str, Any], key: str) -> None:
-        node: Any = study
+    def plant(study, key):
+        node = study
         for part in loc[:-1]:
             node = node[part]
         node[loc[-1]] = json.loads(json.dumps(value).replace(json.dumps(KEY)[1:-1], json.dumps(key)[1:-1]))
@@ -66,14 +61,14 @@ def _put(*loc: str | int, value: Any = KEY) -> Callable[[dict[str, Any], str], N
     return plant
 
 
-def _address(change: Callable[[str, str], str]) -> Callable[[dict[str, Any], str], None]:
-    def plant(study: dict[str, Any], key: str) -> None:
+def _address(change):
+    def plant(study, key):
         study["models"][0]["base_url"] = change(study["models"][0]["base_url"], key)
 
     return plant
 
 
-PLACES: dict[str, Callable[[dict[str, Any], str], None]] = {
+PLACES = {
     "name": _put("name"),
     "label": _put("task", "labels", value=["positive", "negative", KEY]),
     "definition": _put("task", "labels", value=[{"code": "positive", "definition": KEY}, "negative"]),
@@ -114,9 +109,7 @@ SERVED = ("text", "model", "system_fingerprint", "header", "version", "encoded")
 """Where a server can repeat the key that it was sent, beside an error."""
 
 
-def write_planted(
-    folder: Path, url: str, place: str | None, *, comment: str = "", function: bool = False
-) -> None:
+def write_planted(folder, url, place, *, comment="", function=False):
     """Write the study and its items, with the key in a place of its study file."""
     study = _study(url)
     if function:
@@ -129,19 +122,19 @@ def write_planted(
 
 
 @contextmanager
-def echoing(places: Collection[str] = ()) -> Iterator[str]:
+def echoing(places=()):
     """A server's address; what it was sent as a key it says again in these places of its replies."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def log_message(self, *_: Any) -> None:
+        def log_message(self, *_):
             pass
 
-        def do_GET(self) -> None:
+        def do_GET(self):
             self._say({"data": [{"id": "m1", "version": self._key("version")}]})
 
-        def do_POST(self) -> None:
+        def do_POST(self):
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             told = json.dumps(asked["messages"])
             if "error" in places and "town 3" in told:
@@ -160,11 +153,11 @@ def echoing(places: Collection[str] = ()) -> Iterator[str]:
             }
             self._say(reply)
 
-        def _key(self, where: str) -> str:
+        def _key(self, where):
             sent = self.headers.get("Authorization", "").removeprefix("Bearer ")
             return sent if where in places else ""
 
-        def _say(self, document: Any, status: int = 200) -> None:
+        def _say(self, document, status=200):
             content = json.dumps(document).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
@@ -183,12 +176,12 @@ def echoing(places: Collection[str] = ()) -> Iterator[str]:
         server.server_close()
 
 
-def finds(content: bytes, key: str = KEY) -> bool:
+def finds(content, key=KEY):
     """Whether a key stands in a file's bytes: plain or escaped, in members, cells and columns."""
     return any(form in part for part in _parts(content) for form in _forms(key))
 
 
-def _forms(key: str) -> list[bytes]:
+def _forms(key):
     texts = [key, json.dumps(key)[1:-1], html.escape(key), html.escape(key, quote=False), quote(key)]
     texts += [quote(key, safe=""), quote(key, safe="").lower(), key.replace('"', '""')]
     texts += [base64.b64encode(key.encode()).decode().rstrip("=")[:-1]]
@@ -196,7 +189,7 @@ def _forms(key: str) -> list[bytes]:
     return [text.encode() for text in texts]
 
 
-def _parts(content: bytes) -> Iterator[bytes]:
+def _parts(content):
     yield content
     if content.startswith(b"PK\3\4"):
         with zipfile.ZipFile(io.BytesIO(content)) as archive:

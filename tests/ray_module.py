@@ -1,13 +1,9 @@
 """A module in the place of Ray, for clusters that tests play."""
 
-from __future__ import annotations
-
 import sys
-from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.machinery import ModuleSpec
 from types import ModuleType, SimpleNamespace
-from typing import Any
 from unittest.mock import patch
 
 _LOSSES = ("RayActorError", "NodeDiedError", "ObjectLostError", "WorkerCrashedError", "OutOfMemoryError")
@@ -20,13 +16,13 @@ class Gone(Exception):
 class Raised(Exception):
     """What a worker's method raised."""
 
-    def __init__(self, cause: BaseException) -> None:
+    def __init__(self, cause):
         super().__init__(str(cause))
         self.cause = cause
 
 
 @contextmanager
-def ray_module(**known: Any) -> Iterator[None]:
+def ray_module(**known):
     """Stand where Ray is, with some of its functions."""
     module = ModuleType("ray")
     module.__spec__ = ModuleSpec("ray", None)

@@ -4,8 +4,6 @@
 It prints how they end.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tempfile
@@ -36,13 +34,13 @@ for path in sys.argv[1:]:
 """
 
 
-def bomb(seed: int, folder: Path) -> Path:
+def bomb(seed, folder):
     """A spreadsheet that unpacks to much more than it has."""
     rng = Random(f"bomb {seed}")
     return (_ods if seed % 2 else _xlsx)(rng, folder, seed)
 
 
-def ending(*paths: Path) -> list[str]:
+def ending(*paths):
     """How reading them ends, one after the other in one process with a limit; shorter where it died."""
     command = [sys.executable, "-c", _READ.format(limit=LIMIT), *map(str, paths)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
@@ -50,16 +48,16 @@ def ending(*paths: Path) -> list[str]:
     return lines if done.returncode == 0 else [*lines, f"exit status {done.returncode}: {done.stderr[-200:]}"]
 
 
-def _text(rng: Random) -> str:
+def _text(rng):
     """A text of up to some millions of letters, of one kind."""
     return rng.choice("xü漢😀") * int(10 ** rng.uniform(1, 6.3))
 
 
-def _times(rng: Random, most: float) -> int:
+def _times(rng, most):
     return int(10 ** rng.uniform(0, most))
 
 
-def _ods(rng: Random, folder: Path, seed: int) -> Path:
+def _ods(rng, folder, seed):
     path = write_ods(folder / f"{seed}.ods", [("a",), ("b",)])
     rows, cells, spaces = _times(rng, 6.5), _times(rng, 4.5), _times(rng, 9.5)
     text = _text(rng)
@@ -97,7 +95,7 @@ def _ods(rng: Random, folder: Path, seed: int) -> Path:
     return replaced(path, "content.xml", content.encode())
 
 
-def _xlsx(rng: Random, folder: Path, seed: int) -> Path:
+def _xlsx(rng, folder, seed):
     path = write_xlsx(folder / f"{seed}.xlsx", [("a",), ("b",)])
     how, text, many = rng.randrange(7), _text(rng), _times(rng, 5.5)
     sheet, strings = "", None
@@ -134,14 +132,14 @@ def _xlsx(rng: Random, folder: Path, seed: int) -> Path:
     return path
 
 
-def _part(path: Path, name: str) -> bytes:
+def _part(path, name):
     with zipfile.ZipFile(path) as archive:
         return archive.read(name)
 
 
 if __name__ == "__main__":
     first, count = map(int, sys.argv[1:])
-    counted: Counter[str] = Counter()
+    counted = Counter()
     with tempfile.TemporaryDirectory() as home:
         for number in range(first, first + count):
             made = bomb(number, Path(home))

@@ -1,12 +1,9 @@
 """Spreadsheets as people save them, for tests."""
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time
 from html import escape
-from pathlib import Path
 from typing import Any
 
 import xlsxwriter
@@ -15,7 +12,7 @@ Rows = Sequence[Sequence[Any]]
 _FORMATS = {date: "yyyy-mm-dd", datetime: "yyyy-mm-dd hh:mm", time: "hh:mm"}
 
 
-def write_xlsx(path: Path, sheets: Mapping[str, Rows] | Rows, merged: Sequence[str] = ()) -> Path:
+def write_xlsx(path, sheets, merged=()):
     """Write sheets by name, or one sheet; ``merged`` are areas of the first."""
     with xlsxwriter.Workbook(str(path), {"strings_to_formulas": False, "strings_to_urls": False}) as book:
         formats = {kind: book.add_format({"num_format": form}) for kind, form in _FORMATS.items()}
@@ -33,7 +30,7 @@ def write_xlsx(path: Path, sheets: Mapping[str, Rows] | Rows, merged: Sequence[s
     return path
 
 
-def write_ods(path: Path, sheets: Mapping[str, Rows] | Rows) -> Path:
+def write_ods(path, sheets):
     """Write sheets by name, or one sheet, with the empty cells that LibreOffice writes to the sheet's end."""
     named = sheets if isinstance(sheets, Mapping) else {"Sheet1": sheets}
     tables = "".join(_table(name, rows) for name, rows in named.items())
@@ -51,7 +48,7 @@ def write_ods(path: Path, sheets: Mapping[str, Rows] | Rows) -> Path:
     return path
 
 
-def replaced(path: Path, part: str, content: bytes) -> Path:
+def replaced(path, part, content):
     """Put another part in the place of one."""
     with zipfile.ZipFile(path) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
@@ -62,14 +59,14 @@ def replaced(path: Path, part: str, content: bytes) -> Path:
     return path
 
 
-def _table(name: str, rows: Rows) -> str:
+def _table(name, rows):
     tail = '<table:table-cell table:number-columns-repeated="16000"/>'
     written = "".join(f"<table:table-row>{''.join(map(_cell, row))}{tail}</table:table-row>" for row in rows)
     end = f'<table:table-row table:number-rows-repeated="1048000">{tail}</table:table-row>'
     return f'<table:table table:name="{escape(name)}">{written}{end}</table:table>'
 
 
-def _cell(value: Any) -> str:
+def _cell(value):
     if value is None:
         return "<table:table-cell/>"
     text = f"<text:p>{escape(str(value))}</text:p>"

@@ -1,13 +1,8 @@
 """A server that speaks OpenAI's protocol and labels docs/tutorials/reform.xlsx, not without errors."""
 
-from __future__ import annotations
-
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
-from threading import Event
-from typing import Any
 
 from tests.local_engines import JsonServer
 
@@ -20,16 +15,16 @@ SIGNS = {
 }
 
 
-def truth(text: str) -> str:
+def truth(text):
     """The label that a post deserves."""
     return next(label for label, signs in SIGNS.items() if any(one in text for one in signs))
 
 
-def _chance(text: str) -> float:
+def _chance(text):
     return int(sha256(text.encode()).hexdigest()[:8], 16) / 2**32
 
 
-def answer(prompt: str) -> str:
+def answer(prompt):
     """The label; on one post in twenty it depends on the prompt, and one answer in a hundred names none."""
     post, label = prompt[prompt.index(" #") :][:7], truth(prompt)
     if _chance(post) < 0.05 and _chance(prompt) < 0.5:
@@ -39,10 +34,10 @@ def answer(prompt: str) -> str:
 
 
 @contextmanager
-def stance_server(seconds: float = 0.0, gate: Event | None = None) -> Iterator[str]:
+def stance_server(seconds=0.0, gate=None):
     """Its base URL, for as long as the block runs; each post takes it so long, and until a gate opens."""
 
-    def reply(path: str, body: dict[str, Any] | None) -> dict[str, Any]:
+    def reply(path, body):
         if body is None:
             return {"data": [{"id": "gpt-5-mini"}]}
         time.sleep(seconds)

@@ -1,11 +1,6 @@
 """Small studies that the tests share."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
-from quaver.design.calls.experiment import Experiment, resolve
+from quaver.design.calls.experiment import resolve
 from quaver.design.spec.study_file import read_study
 
 STUDY = """\
@@ -30,7 +25,7 @@ c,It is a chair.,
 """
 
 
-def written(folder: Path, study: str = STUDY, items: str | bytes = ITEMS, name: str = "items.csv") -> Path:
+def written(folder, study=STUDY, items=ITEMS, name="items.csv"):
     """Write a study and its items; the study's path."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / name).write_bytes(items.encode() if isinstance(items, str) else items)
@@ -39,6 +34,6 @@ def written(folder: Path, study: str = STUDY, items: str | bytes = ITEMS, name: 
     return path
 
 
-def resolved(study: Path | dict[str, Any]) -> Experiment:
+def resolved(study):
     """The experiment of a study file."""
     return resolve(*read_study(study))

@@ -1,8 +1,5 @@
 """Study files as people mistype them and as nobody should write them, from a seed each."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from random import Random
 
 __all__ = ["ITEMS", "WHOLE", "study_file"]
@@ -201,30 +198,14 @@ _LINES = (
 
 
 _FAMILIES = (
-    *(
-        "{use: strategies}",
-        "{use: shots, k: [0, 1]}",
-        "{use: treatments}",
-        "{use: position}",
-    ),
-    *(
-        "{use: paraphrases, engine: surface, n: 3}",
-        "{use: option_order}",
-    ),
-    *(
-        "{use: label_order, orders: all}",
-        "{use: label_names}",
-        "{use: factors}",
-        "{use: perturbations}",
-    ),
-    *(
-        "{use: formats, formats: [letters]}",
-        '{use: instructions, texts: {a: "{{ text"}}',
-    ),
+    *("{use: strategies}", "{use: shots, k: [0, 1]}", "{use: treatments}", "{use: position}"),
+    *("{use: paraphrases, engine: surface, n: 3}", "{use: option_order}"),
+    *("{use: label_order, orders: all}", "{use: label_names}", "{use: factors}", "{use: perturbations}"),
+    *("{use: formats, formats: [letters]}", '{use: instructions, texts: {a: "{{ text"}}'),
 )
 
 
-def study_file(seed: int) -> bytes:
+def study_file(seed):
     """The study file of a seed."""
     random = Random(seed)
     lines = WHOLE.splitlines()
@@ -240,7 +221,7 @@ def study_file(seed: int) -> bytes:
     return content
 
 
-def _value(random: Random, lines: list[str]) -> None:
+def _value(random, lines):
     """Another value behind a key, or in its place in braces."""
     at = random.randrange(len(lines))
     starts = [place for place in range(len(lines[at])) if lines[at].startswith((": ", "- "), place)]
@@ -252,27 +233,27 @@ def _value(random: Random, lines: list[str]) -> None:
     lines[at] = lines[at][:start] + random.choice(_VALUES) + lines[at][end:]
 
 
-def _line(random: Random, lines: list[str]) -> None:
+def _line(random, lines):
     at = random.randrange(len(lines) + 1)
     indent = " " * random.choice([0, 0, 2, 4])
     lines[at:at] = [indent + line for line in random.choice(_LINES).split("\n")]
 
 
-def _without(random: Random, lines: list[str]) -> None:
+def _without(random, lines):
     del lines[random.randrange(len(lines))]
 
 
-def _twice(random: Random, lines: list[str]) -> None:
+def _twice(random, lines):
     at = random.randrange(len(lines))
     lines.insert(random.randrange(len(lines)), lines[at])
 
 
-def _indented(random: Random, lines: list[str]) -> None:
+def _indented(random, lines):
     at = random.randrange(len(lines))
     lines[at] = random.choice(["\t", " ", "   ", "\u00a0"]) + lines[at]
 
 
-def _key(random: Random, lines: list[str]) -> None:
+def _key(random, lines):
     """Another key."""
     at = random.randrange(len(lines))
     name, colon, rest = lines[at].partition(":")
@@ -280,7 +261,7 @@ def _key(random: Random, lines: list[str]) -> None:
     lines[at] = indent + random.choice(_VALUES) + colon + rest
 
 
-def _character(random: Random, lines: list[str]) -> None:
+def _character(random, lines):
     at = random.randrange(len(lines))
     place = random.randrange(len(lines[at]) + 1)
     odd = random.choice(
@@ -289,7 +270,7 @@ def _character(random: Random, lines: list[str]) -> None:
     lines[at] = lines[at][:place] + odd + lines[at][place:]
 
 
-def _merged(random: Random, lines: list[str]) -> None:
+def _merged(random, lines):
     """A part that is another part, itself among them."""
     at = random.randrange(len(lines))
     name, colon, _ = lines[at].partition(":")
@@ -301,11 +282,11 @@ def _merged(random: Random, lines: list[str]) -> None:
         )
 
 
-_CHANGES: tuple[Callable[[Random, list[str]], None], ...] = (
+_CHANGES = (
     *(_value, _value, _value, _value, _value, _line, _line, _without, _twice, _indented, _key, _key),
     *(_character, _merged),
 )
-_DAMAGE: tuple[Callable[[Random, bytes], bytes], ...] = (
+_DAMAGE = (
     lambda random, content: content[: random.randrange(len(content))],
     lambda _, content: b"\xef\xbb\xbf" + content,
     lambda _, content: content.decode("utf-8", "replace").encode("utf-16"),

@@ -4,18 +4,15 @@
 seed alone.
 """
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io
 import json
-from collections.abc import Callable, Iterator
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 import xlsxwriter
@@ -33,7 +30,7 @@ _TEXTS = (
     *(" ", "\u00a0", "é", "e\u0301", "{{ item }}", "{% if %}", "=1+1", "a,b", 'say "a"', "line\nbreak", "\r"),
     *("\x00", "\ufeffa", "\u202ea", "😀", "inf", "1e400", "9" * 400, "x" * 5000, "\\N", "[1]", '{"a": 1}'),
 )
-_ODD: tuple[Callable[[Random], Any], ...] = (
+_ODD = (
     lambda _: None,
     lambda r: r.randrange(-3, 3),
     lambda _: 10**30,
@@ -47,7 +44,7 @@ _ODD: tuple[Callable[[Random], Any], ...] = (
     lambda _: {},
     lambda _: [[1], None, "x"],
 )
-_COLUMNS: tuple[tuple[Any, Callable[[Random], Any]], ...] = (
+_COLUMNS = (
     (pl.Duration, lambda r: timedelta(seconds=r.randrange(5))),
     (pl.Time, lambda r: time(r.randrange(24))),
     (pl.Date, lambda r: date(2020, 1, 1 + r.randrange(3))),
@@ -79,7 +76,7 @@ class TableFile(NamedTuple):
     done: str
 
 
-def table_files(folder: Path, seed: int, count: int) -> Iterator[TableFile]:
+def table_files(folder, seed, count):
     """Write ``count`` files, each from a seed of its own, and yield each when it is written."""
     for number in range(seed, seed + count):
         home = folder / str(number)
@@ -87,7 +84,7 @@ def table_files(folder: Path, seed: int, count: int) -> Iterator[TableFile]:
         yield table_file(home, number)
 
 
-def table_file(folder: Path, seed: int) -> TableFile:
+def table_file(folder, seed):
     """Write the file of a seed."""
     random = Random(seed)
     columns = _columns(random)
@@ -108,7 +105,7 @@ def table_file(folder: Path, seed: int) -> TableFile:
     return TableFile(path, columns, done)
 
 
-def _columns(random: Random) -> list[str]:
+def _columns(random):
     if random.random() < 0.7:  # of a shape that is read
         shape = random.choice(
             [
@@ -126,7 +123,7 @@ def _columns(random: Random) -> list[str]:
     return found if random.random() < 0.1 else list(dict.fromkeys(found))
 
 
-def _cell(random: Random, name: str, at: int) -> Any:
+def _cell(random, name, at):
     """A cell of a row: mostly what such a column holds in a table that can be read."""
     if random.random() < 0.008:
         return random.choice(_ODD)(random)
@@ -141,7 +138,7 @@ def _cell(random: Random, name: str, at: int) -> Any:
     return random.choice("aab")
 
 
-def _written(random: Random, ending: str, columns: list[str], rows: list[list[Any]]) -> bytes:
+def _written(random, ending, columns, rows):
     if ending == ".jsonl":
         objects = [dict(zip(columns, row, strict=True)) for row in rows]
         for one in objects:
@@ -162,7 +159,7 @@ def _written(random: Random, ending: str, columns: list[str], rows: list[list[An
     )
 
 
-def _xlsx(random: Random, columns: list[str], rows: list[list[Any]]) -> bytes:
+def _xlsx(random, columns, rows):
     file = io.BytesIO()
     options = {"in_memory": True, "strings_to_formulas": False, "nan_inf_to_errors": True}
     with xlsxwriter.Workbook(file, options) as book:
@@ -180,7 +177,7 @@ def _xlsx(random: Random, columns: list[str], rows: list[list[Any]]) -> bytes:
     return file.getvalue()
 
 
-def _parquet(random: Random, columns: list[str], rows: list[list[Any]]) -> bytes:
+def _parquet(random, columns, rows):
     frame = {}
     for at, name in enumerate(dict.fromkeys(columns)):
         if random.random() < 0.12:
@@ -195,18 +192,18 @@ def _parquet(random: Random, columns: list[str], rows: list[list[Any]]) -> bytes
     return file.getvalue()
 
 
-def _at(random: Random, content: bytes) -> int:
+def _at(random, content):
     return random.randrange(len(content) + 1)
 
 
-def _flipped(random: Random, content: bytes) -> bytes:
+def _flipped(random, content):
     found = bytearray(content)
     for _ in range(random.randrange(1, 9) if found else 0):
         found[random.randrange(len(found))] ^= 1 << random.randrange(8)
     return bytes(found)
 
 
-def _inserted(random: Random, content: bytes) -> bytes:
+def _inserted(random, content):
     at = _at(random, content)
     odd = (
         b'"',
@@ -223,7 +220,7 @@ def _inserted(random: Random, content: bytes) -> bytes:
     return content[:at] + random.choice(odd) + content[at:]
 
 
-_DAMAGE: tuple[tuple[str, Callable[[Random, bytes], bytes]], ...] = (
+_DAMAGE = (
     ("cut", lambda random, content: content[: _at(random, content)]),
     ("bytes flipped", _flipped),
     ("something inserted", _inserted),

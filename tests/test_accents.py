@@ -1,9 +1,6 @@
 """A label is one label, whichever way its accents are written: é in one character, or e and an accent."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -28,16 +25,13 @@ PATTERN = "{use: pattern, pattern: 'Cafe\u0301|caf.|Thé|thé'}"
 ITEMS = "id,text,truth\n1,One.,{0}\n2,Two.,{1}\n3,Three.,c\n4,Four.,thé\n"
 
 
-@pytest.mark.parametrize(
-    "evaluator",
-    ["exact", "label_match", "first_label", "json_field", PATTERN],
-)
+@pytest.mark.parametrize("evaluator", ["exact", "label_match", "first_label", "json_field", PATTERN])
 @pytest.mark.parametrize("code", [ONE, TWO])
-def test_a_study_says_one_label_in_two_ways(tmp_path: Path, code: str, evaluator: str) -> None:
+def test_a_study_says_one_label_in_two_ways(tmp_path, code, evaluator):
     path = written(tmp_path, STUDY % (code, TWO, ONE, evaluator), ITEMS.format(ONE, TWO))
     answers = {"One.": ONE, "Two.": TWO, "Three.": "Cafe\u0301.", "Four.": "the\u0301"}
 
-    def annotate(text: str, prompt: str) -> str:
+    def annotate(text, prompt):
         answer = answers[text]
         return json.dumps({"label": answer}, ensure_ascii=True) if evaluator == "json_field" else answer
 
@@ -50,14 +44,14 @@ def test_a_study_says_one_label_in_two_ways(tmp_path: Path, code: str, evaluator
     assert study.spec.task.label_set().codes == (code, "thé")  # as the user wrote it
 
 
-def test_a_label_set_has_each_label_once(tmp_path: Path) -> None:
+def test_a_label_set_has_each_label_once(tmp_path):
     path = written(tmp_path, STUDY.replace("thé]", f"{TWO}]") % (ONE, ONE, ONE, "exact"), ITEMS)
     with pytest.raises(SpecError) as caught:
         quaver.Study.open(path)
     assert str(caught.value.where).endswith("task.labels[1]")
 
 
-def test_files_and_frames_of_labels(tmp_path: Path) -> None:
+def test_files_and_frames_of_labels(tmp_path):
     rows = [(0, "p", ONE), (0, "q", TWO), (1, "p", "b"), (1, "q", "b"), (2, "p", TWO), (2, "q", TWO)]
     path = tmp_path / "labels.csv"
     path.write_text(

@@ -1,14 +1,11 @@
 """The GitHub action, run as a runner runs it: its shell steps for real, on the example repository."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import cmarkgfm
 import pytest
@@ -29,7 +26,7 @@ needs_jq = pytest.mark.skipif(shutil.which("jq") is None, reason="the fake gh fi
 class Repository:
     """The example repository on GitHub: its cache, its pull request and that one's comments."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder):
         self.folder, self.jobs = folder, 0
         self.comments = folder / "comments.json"
         self.comments.write_text(json.dumps([{"id": 1, "user": {"type": "User"}, "body": "Nice."}]))
@@ -41,9 +38,7 @@ class Repository:
         (used,) = [step for step in steps["steps"] if "quaver" in step["uses"]]
         self.inputs = {name: str(value) for name, value in used["with"].items()} | {"install": ""}
 
-    def job(
-        self, *, prompt: str | None = None, pull: dict[str, Any] | None = None, **more: Any
-    ) -> tuple[Job, dict[str, str]]:
+    def job(self, *, prompt=None, pull=None, **more):
         """A job on a fresh checkout, with another prompt perhaps; it and the action's outputs."""
         event, files = more.pop("event", "pull_request"), more.pop("files", {})
         steps, environment = more.pop("steps", None), more.pop("environment", {})
@@ -69,21 +64,21 @@ class Repository:
         return job, job.use(ROOT / "action.yml", {**self.inputs, **more}, steps)
 
     @property
-    def bodies(self) -> list[str]:
+    def bodies(self):
         """The comments."""
         return [one["body"] for one in json.loads(self.comments.read_text())]
 
 
-def _text(path: Path) -> str:
+def _text(path):
     return path.read_text(encoding="utf-8")
 
 
-def _path() -> str:
+def _path():
     return f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
 
 @pytest.fixture(scope="module")
-def pushed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def pushed(tmp_path_factory):
     """A repository of which the workflow ran on main: its folder, to be copied."""
     folder = tmp_path_factory.mktemp("pushed")
     job, outputs = Repository(folder).job(event="push")
@@ -93,14 +88,14 @@ def pushed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def repository(pushed: Path, tmp_path: Path) -> Repository:
+def repository(pushed, tmp_path):
     shutil.copytree(pushed / "cache", tmp_path / "cache")
     return Repository(tmp_path)
 
 
 @pytest.mark.long
 @needs_jq
-def test_a_worse_prompt_fails_and_is_commented_once(repository: Repository) -> None:
+def test_a_worse_prompt_fails_and_is_commented_once(repository):
     job, outputs = repository.job(prompt="")
     assert (job.failed, outputs["verdict"]) == (True, "fail")
     (suite,) = JUnitXml.fromstring(Path(outputs["junit"]).read_bytes())
@@ -117,7 +112,7 @@ def test_a_worse_prompt_fails_and_is_commented_once(repository: Repository) -> N
     assert "### Passes" in repository.bodies[-1]
 
 
-def test_a_fork_is_compared_without_a_comment_and_nothing_is_asked_twice(repository: Repository) -> None:
+def test_a_fork_is_compared_without_a_comment_and_nothing_is_asked_twice(repository):
     job, outputs = repository.job(pull=FORKED)
     assert outputs["verdict"] == "pass"
     assert "0 answers collected" in job.log
@@ -126,7 +121,7 @@ def test_a_fork_is_compared_without_a_comment_and_nothing_is_asked_twice(reposit
     assert repository.bodies == ["Nice."]
 
 
-def test_a_fork_without_keys_is_skipped(repository: Repository) -> None:
+def test_a_fork_without_keys_is_skipped(repository):
     job, outputs = repository.job(prompt="", pull=FORKED, function="")
     assert (job.failed, outputs["verdict"]) == (False, "skipped")
     (notice,) = commands_in(job.log)
@@ -136,13 +131,13 @@ def test_a_fork_without_keys_is_skipped(repository: Repository) -> None:
 
 
 @pytest.mark.long
-def test_without_a_bound_nothing_passes(repository: Repository) -> None:
+def test_without_a_bound_nothing_passes(repository):
     job, outputs = repository.job(prompt="", comment="false", **{"fail-if": ""})
     assert (job.failed, outputs["verdict"]) == (False, "reported")
     assert job.summary.startswith("### Reported only")
 
 
-def test_the_action_installs_its_own_checkout(tmp_path: Path) -> None:
+def test_the_action_installs_its_own_checkout(tmp_path):
     action = YAML(typ="safe").load(_text(ROOT / "action.yml"))
     (step,) = [one for one in action["runs"]["steps"] if one["name"] == "Install Quaver"]
     (tmp_path / "python").write_text('#!/bin/sh\necho "$@"\n')
@@ -158,13 +153,13 @@ def test_the_action_installs_its_own_checkout(tmp_path: Path) -> None:
     assert done.stdout.split()[-2:] == ["--", "/actions/quaver"]
 
 
-def test_other_peoples_code_with_the_repositorys_secrets_is_refused(repository: Repository) -> None:
+def test_other_peoples_code_with_the_repositorys_secrets_is_refused(repository):
     job, _ = repository.job(event="pull_request_target")
     assert job.failed
     assert job.ran == ["Find the study"]
 
 
-def test_without_a_baseline_it_says_what_to_do(tmp_path: Path) -> None:
+def test_without_a_baseline_it_says_what_to_do(tmp_path):
     job, _ = Repository(tmp_path).job()
     assert job.failed
     assert any("default branch" in one.message for one in commands_in(job.log))
@@ -172,7 +167,7 @@ def test_without_a_baseline_it_says_what_to_do(tmp_path: Path) -> None:
 
 @needs_jq
 @pytest.mark.parametrize("forbidden", ["GET", "POST"])
-def test_a_comment_that_may_not_be_written_fails_nothing(tmp_path: Path, forbidden: str) -> None:
+def test_a_comment_that_may_not_be_written_fails_nothing(tmp_path, forbidden):
     (tmp_path / "comment.md").write_text("### Passes\n")
     steps = {
         "names": {"out": str(tmp_path), "key": "0123", "mode": "compare", "folder": "prompts/tickets"},
@@ -188,7 +183,7 @@ def test_a_comment_that_may_not_be_written_fails_nothing(tmp_path: Path, forbidd
 
 @pytest.mark.long
 @needs_jq
-def test_nothing_of_a_pull_request_breaks_out(repository: Repository) -> None:
+def test_nothing_of_a_pull_request_breaks_out(repository):
     tickets = _text(EXAMPLE / "tickets.csv").splitlines()
     evil = "$(touch hacked)`touch hacked`|::error::no|##[error]no|</details>|@all"
     rows = [
@@ -196,9 +191,7 @@ def test_nothing_of_a_pull_request_breaks_out(repository: Repository) -> None:
         for number, line in enumerate(tickets)
     ]
     job, outputs = repository.job(
-        prompt=" Anything.",
-        baseline="",
-        files={"tickets.csv": "\n".join(rows), **_hostile_study()},
+        prompt=" Anything.", baseline="", files={"tickets.csv": "\n".join(rows), **_hostile_study()}
     )
     assert outputs["verdict"] == "fail", job.log
     assert not list(repository.folder.rglob("hacked"))
@@ -210,7 +203,7 @@ def test_nothing_of_a_pull_request_breaks_out(repository: Repository) -> None:
     assert html.count("</details>") == html.count("<details>") == 2
 
 
-def _hostile_study() -> dict[str, str]:
+def _hostile_study():
     """The study with a prompt that makes the model worse, under a name that would be a command."""
     study = _text(EXAMPLE / "prompts" / "tickets.yaml")
     name = "::error::no"
@@ -220,7 +213,7 @@ def _hostile_study() -> dict[str, str]:
     }
 
 
-def test_the_workflow_asks_for_the_least(tmp_path: Path) -> None:
+def test_the_workflow_asks_for_the_least(tmp_path):
     workflow = YAML(typ="safe").load(_text(EXAMPLE / ".github/workflows/prompts.yml"))
     assert workflow["permissions"] == {}
     (job,) = workflow["jobs"].values()
@@ -231,7 +224,7 @@ def test_the_workflow_asks_for_the_least(tmp_path: Path) -> None:
         assert "quaver" in name or len(version) == 40
 
 
-def test_the_example_is_that_of_the_tutorial(tmp_path: Path) -> None:
+def test_the_example_is_that_of_the_tutorial(tmp_path):
     shown = files_of("tutorials/ci.md")
     for name in ("model.py", "prompts/tickets.yaml", "test_prompts.py"):
         assert _text(EXAMPLE / name) == shown[name]

@@ -1,15 +1,10 @@
 """What a server bills for replies that become no answer is spent: counted, stored, held against the cap."""
 
-from __future__ import annotations
-
 import json
 import random
 import threading
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.studies import written
@@ -17,7 +12,7 @@ from tests.studies import written
 from quaver.study.session import Study
 
 ITEMS = "id,text,truth\n" + "".join(f"{n},Number {n}.,positive\n" for n in range(40))
-STUDY: dict[str, Any] = {
+STUDY = {
     "task": {"labels": ["positive", "negative"]},
     "items": {"source": "items.csv", "id": "id", "text": "{{ text }}", "gold": "truth"},
     "prompt": {"instruction": "Is this positive or negative?"},
@@ -27,13 +22,13 @@ STUDY: dict[str, Any] = {
 USAGE = {"prompt_tokens": 40, "completion_tokens": 5, "total_tokens": 45}
 
 
-def good() -> bytes:
+def good():
     message = {"role": "assistant", "content": "positive"}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     return json.dumps({"usage": USAGE, "model": "m", "choices": [choice]}).encode()
 
 
-UNUSABLE: dict[str, Callable[[], bytes]] = {
+UNUSABLE = {
     "no choices": lambda: json.dumps({"choices": [], "usage": USAGE}).encode(),
     "cut": lambda: good()[:-20],
     "an error inside": lambda: json.dumps({"error": {"message": "upstream"}, "usage": USAGE}).encode(),
@@ -43,23 +38,23 @@ UNUSABLE: dict[str, Callable[[], bytes]] = {
 class Billing:
     """What the server billed, and how many replies it sent."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.tokens = self.replies = self.unusable = 0
         self.lock = threading.Lock()
 
 
 @contextmanager
-def billing(share: float, kinds: list[str]) -> Iterator[tuple[str, Billing]]:
+def billing(share, kinds):
     """A server that bills every reply, and of whose replies a share cannot be used."""
     billed, draw = Billing(), random.Random(1)
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def do_GET(self) -> None:
+        def do_GET(self):
             self._send(b'{"data": [{"id": "m"}]}')
 
-        def do_POST(self) -> None:
+        def do_POST(self):
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             with billed.lock:
                 asked = "positive or negative" in body["messages"][-1]["content"]
@@ -70,14 +65,14 @@ def billing(share: float, kinds: list[str]) -> Iterator[tuple[str, Billing]]:
                 billed.unusable += faulty
             self._send(content)
 
-        def _send(self, content: bytes) -> None:
+        def _send(self, content):
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
             self.wfile.write(content)
 
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it so
+        def log_message(self, format, *args):  # noqa: A002 - the base class names it so
             """Nothing is logged."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -91,7 +86,7 @@ def billing(share: float, kinds: list[str]) -> Iterator[tuple[str, Billing]]:
         thread.join(10)
 
 
-def study(folder: Path, url: str, **changes: Any) -> Study:
+def study(folder, url, **changes):
     model = {"name": "m", "use": "openai_compatible", "model": "m", "base_url": url, "price": 0}
     model |= {"concurrency": 8, "patience": 60}
     return Study.open(written(folder, json.dumps({**STUDY, "models": [model], **changes}), ITEMS))
@@ -99,7 +94,7 @@ def study(folder: Path, url: str, **changes: Any) -> Study:
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", UNUSABLE)
-def test_every_reply_that_was_billed_is_counted(tmp_path: Path, kind: str) -> None:
+def test_every_reply_that_was_billed_is_counted(tmp_path, kind):
     with billing(0.3, [kind]) as (url, billed):
         outcome = study(tmp_path, url).run()
         now = study(tmp_path, url).status()
@@ -112,7 +107,7 @@ def test_every_reply_that_was_billed_is_counted(tmp_path: Path, kind: str) -> No
 
 
 @pytest.mark.long
-def test_a_cap_holds_what_was_billed(tmp_path: Path) -> None:
+def test_a_cap_holds_what_was_billed(tmp_path):
     with billing(0.3, list(UNUSABLE)) as (url, billed):
         outcome = study(tmp_path, url, budget={"tokens": 1200}).run()
         again = study(tmp_path, url, budget={"tokens": 1900}).run()
@@ -121,7 +116,7 @@ def test_a_cap_holds_what_was_billed(tmp_path: Path) -> None:
     assert billed.tokens == again.tokens <= 1900 + 8 * 45
 
 
-def test_a_server_that_sends_nothing_of_use_is_not_paid_for_ever(tmp_path: Path) -> None:
+def test_a_server_that_sends_nothing_of_use_is_not_paid_for_ever(tmp_path):
     with billing(1.0, ["no choices"]) as (url, billed):
         outcome = study(tmp_path, url, budget={"tokens": 400}).run()
     assert outcome.ended == "tokens"

@@ -1,10 +1,5 @@
 """The parts of studies that people change first: half of a factorial design, questions of their own."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import polars as pl
 import pytest
 from tests.studies import written
@@ -34,9 +29,9 @@ READ = {
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_treatments_take_a_file_of_questions(tmp_path: Path, name: str) -> None:
+def test_treatments_take_a_file_of_questions(tmp_path, name):
     written(tmp_path, items=QUESTIONS[name], name=name)
-    asked: dict[str, Any] = {
+    asked = {
         "task": READ[name]["task"],
         "items": {**READ[name]["items"], "source": str(tmp_path / name)},
         "prompt": {"instruction": "Which option is right?"},
@@ -44,9 +39,9 @@ def test_treatments_take_a_file_of_questions(tmp_path: Path, name: str) -> None:
         "models": [{"name": "mine", "use": "function"}],
         "evaluators": ["final_line"],
     }
-    seen: list[str] = []
+    seen = []
 
-    def annotate(text: str, prompt: str) -> str:
+    def annotate(text, prompt):
         seen.append(text)
         return "A) Yes.\nFINAL: A"
 

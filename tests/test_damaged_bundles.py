@@ -1,16 +1,12 @@
 """Whatever is done to a bundle, ``verify`` gives a verdict or one error: nothing else ever leaves it."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from tests.damage import KINDS, SQL, damaged, edit, repacked
 
 import quaver
-from quaver.bundles.outcome import Verification
 from quaver.bundles.verification import verify
 from quaver.errors import QuaverError, StoreError
 from quaver.study.sources.archive import pack
@@ -38,12 +34,12 @@ ITEMS = "id,party,text,truth\n" + "".join(
 )
 
 
-def annotate(text: str, prompt: str) -> str:
+def annotate(text, prompt):
     return "positive" if len(text + prompt) % 3 else f"negative, for it says {text}"
 
 
 @pytest.fixture(scope="module")
-def bundles(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+def bundles(tmp_path_factory):
     """One with the texts, one without."""
     folder = tmp_path_factory.mktemp("whole")
     (folder / "items.csv").write_text(ITEMS)
@@ -55,7 +51,7 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return made
 
 
-def verdict(path: Path) -> Verification | QuaverError:
+def verdict(path):
     try:
         return verify(path)
     except QuaverError as error:
@@ -65,7 +61,7 @@ def verdict(path: Path) -> Verification | QuaverError:
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(CASES))
 @pytest.mark.parametrize("kind", KINDS)
-def test_it_ends_in_a_verdict_or_an_error(kind: str, seed: int, bundles: list[Path], tmp_path: Path) -> None:
+def test_it_ends_in_a_verdict_or_an_error(kind, seed, bundles, tmp_path):
     found = verdict(damaged(kind, seed, bundles[seed % 2], tmp_path))
     if kind in (
         "flipped",
@@ -78,7 +74,7 @@ def test_it_ends_in_a_verdict_or_an_error(kind: str, seed: int, bundles: list[Pa
 
 
 @pytest.mark.parametrize("statements", SQL, ids=range(len(SQL)))
-def test_every_edit_of_the_database(statements: str, bundles: list[Path], tmp_path: Path) -> None:
+def test_every_edit_of_the_database(statements, bundles, tmp_path):
     found = verdict(repacked(bundles[0], tmp_path, lambda folder: edit(folder / "responses.db", statements)))
     if isinstance(found, QuaverError):
         assert found.where
@@ -86,10 +82,10 @@ def test_every_edit_of_the_database(statements: str, bundles: list[Path], tmp_pa
         assert found.annotations or found.differs
 
 
-def test_an_edited_bundle_is_one_error_elsewhere_too(bundles: list[Path], tmp_path: Path) -> None:
+def test_an_edited_bundle_is_one_error_elsewhere_too(bundles, tmp_path):
     """What shows in its parts stops a report and a measure as it stops ``verify``."""
 
-    def change(folder: Path) -> None:
+    def change(folder):
         with closing(sqlite3.connect(folder / "responses.db")) as db, db:
             db.execute("UPDATE calls SET item = 99")
 
@@ -102,8 +98,8 @@ def test_an_edited_bundle_is_one_error_elsewhere_too(bundles: list[Path], tmp_pa
         quaver.Study.open(tmp_path / "b.zip").measure("accuracy")
 
 
-def test_triggers_and_views_that_came_along_do_nothing(bundles: list[Path], tmp_path: Path) -> None:
-    def change(folder: Path) -> None:
+def test_triggers_and_views_that_came_along_do_nothing(bundles, tmp_path):
+    def change(folder):
         with closing(sqlite3.connect(folder / "responses.db", isolation_level=None)) as db:
             db.execute("CREATE TRIGGER t AFTER INSERT ON meta BEGIN DELETE FROM responses; END")
             db.execute("DROP VIEW answers")

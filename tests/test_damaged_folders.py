@@ -1,11 +1,8 @@
 """Whatever is done to a study's folder or a watch, a command does its work or says one error."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -28,12 +25,12 @@ _DAMAGE = {
 
 
 @pytest.fixture(scope="module")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def source(tmp_path_factory):
     return whole(tmp_path_factory.mktemp("whole"))
 
 
 @pytest.mark.parametrize("statement", _DAMAGE)
-def test_a_command_on_a_damaged_store(statement: str, source: Path, tmp_path: Path) -> None:
+def test_a_command_on_a_damaged_store(statement, source, tmp_path):
     folder = shutil.copytree(source, tmp_path / "trial")
     with closing(sqlite3.connect(folder / "responses.db", isolation_level=None)) as db:
         try:
@@ -43,7 +40,7 @@ def test_a_command_on_a_damaged_store(statement: str, source: Path, tmp_path: Pa
     assert fails(folder, _DAMAGE[statement]) is None
 
 
-def test_a_page_of_annotations_that_lack_a_column(source: Path, tmp_path: Path) -> None:
+def test_a_page_of_annotations_that_lack_a_column(source, tmp_path):
     folder = shutil.copytree(source, tmp_path / "trial")
     kept = folder / "annotations.parquet"
     pl.read_parquet(kept).drop("decoding").write_parquet(kept)
@@ -51,7 +48,7 @@ def test_a_page_of_annotations_that_lack_a_column(source: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("seed", [*range(6), 700037])
-def test_a_damaged_watch(seed: int, source: Path, tmp_path: Path) -> None:
+def test_a_damaged_watch(seed, source, tmp_path):
     folder = shutil.copytree(source, tmp_path / "trial")
     damage = damaged(folder, seed, "watch")
     assert fails(folder, ("watch", "study.yaml")) is None, damage

@@ -1,13 +1,8 @@
 """Studies with nothing to measure in them, through every command that measures: a reason, and never a NaN."""
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Callable
 from html import unescape
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.chromium import browser
@@ -25,40 +20,33 @@ MEASURES = (
 )
 
 
-def sensible(text: str, prompt: str) -> str:
+def sensible(text, prompt):
     return ("positive", "negative")[(7 * len(text) + len(prompt)) % 2]
 
 
-def one_label(text: str, prompt: str) -> str:
+def one_label(text, prompt):
     return "positive"
 
 
-def no_label(text: str, prompt: str) -> str:
+def no_label(text, prompt):
     return "Hm."
 
 
-def fails(text: str, prompt: str) -> str:
+def fails(text, prompt):
     raise ValueError("no")
 
 
-def other(text: str, prompt: str) -> str:
+def other(text, prompt):
     """Never asked: the answers of another function do not count as its own."""
     raise AssertionError
 
 
-def opened(
-    folder: Path,
-    answer: Callable[[str, str], str],
-    *,
-    items: int = 6,
-    variants: bool = True,
-    gold: tuple[str, ...] = ("positive", "negative"),
-) -> Study:
+def opened(folder, answer, *, items=6, variants=True, gold=("positive", "negative")):
     rows = [f"i{n},Text {n} {'x' * n},{gold[n % len(gold)] if gold else ''}" for n in range(items)]
-    measures: list[dict[str, Any]] = [{"use": name} for name in MEASURES]
+    measures = [{"use": name} for name in MEASURES]
     measures += [{"use": name, "classes": True} for name in ("sensitivity", "consistency")]
     few = [{**one, "resamples": 100} for one in measures]
-    study: dict[str, Any] = {
+    study = {
         "name": "Tiny",
         "task": {"labels": ["positive", "negative"]},
         "items": {"source": "items.csv", "id": "id", "text": "{{ text }}", "gold": "truth"},
@@ -74,28 +62,25 @@ def opened(
     return Study.open(path, functions={"fake": answer})
 
 
-def nothing_fits(folder: Path) -> Study:
+def nothing_fits(folder):
     opened(folder, sensible).run()
     return opened(folder, other)
 
 
-def every_call_fails(folder: Path) -> Study:
+def every_call_fails(folder):
     study = opened(folder, fails)
     study.run()
     return study
 
 
-def run(folder: Path, answer: Callable[[str, str], str] = sensible, **how: Any) -> Study:
+def run(folder, answer=sensible, **how):
     study = opened(folder, answer, **how)
     study.run()
     return study
 
 
-CASES: dict[str, tuple[Callable[[Path], Study], tuple[str, ...]]] = {
-    "one item": (
-        lambda folder: run(folder, items=1),
-        ("no variation",),
-    ),
+CASES = {
+    "one item": (lambda folder: run(folder, items=1), ("no variation",)),
     "one variant": (
         lambda folder: run(folder, variants=False),
         ("Only 6 texts have a label", "fewer than two raters"),
@@ -119,12 +104,12 @@ CASES: dict[str, tuple[Callable[[Path], Study], tuple[str, ...]]] = {
 
 
 @pytest.fixture(scope="module", params=CASES)
-def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Study]:
+def case(request, tmp_path_factory):
     made = CASES[request.param][0](tmp_path_factory.mktemp("degenerate"))
     return request.param, made
 
 
-def test_every_estimate_has_a_value_or_a_reason(case: tuple[str, Study]) -> None:
+def test_every_estimate_has_a_value_or_a_reason(case):
     for one in [*case[1].estimates(), *case[1].estimates(of="audit"), *case[1].estimates(of="charts")]:
         numbers = [number for number in (one.value, one.low, one.high) if number is not None]
         assert all(abs(number) < 1e9 for number in numbers), one
@@ -132,7 +117,7 @@ def test_every_estimate_has_a_value_or_a_reason(case: tuple[str, Study]) -> None
 
 
 @pytest.mark.long
-def test_the_page_says_what_is_missing(case: tuple[str, Study], browser: Any) -> None:
+def test_the_page_says_what_is_missing(case, browser):
     name, study = case
     path = study.report()
     page, said = browser.new_page(), []
@@ -159,14 +144,14 @@ def test_the_page_says_what_is_missing(case: tuple[str, Study], browser: Any) ->
         assert re.findall(r"\b(?:NaN|nan|inf|None)\b", form) == []
 
 
-def test_the_composers_say_why_or_answer(case: tuple[str, Study]) -> None:
+def test_the_composers_say_why_or_answer(case):
     study = case[1]
     found = quaver.compare(study, study, resamples=100)
     assert found.flips.is_empty()
     assert all(one.value == 0 for one in found.differences if one.value is not None)
 
 
-def test_answers_that_no_longer_belong_to_a_study_are_named_and_stay(tmp_path: Path) -> None:
+def test_answers_that_no_longer_belong_to_a_study_are_named_and_stay(tmp_path):
     study = nothing_fits(tmp_path)
     kept = {path: path.read_bytes() for path in tmp_path.glob("annotations*")}
     for read in (study.estimates, study.report, study.verdict, lambda: quaver.compare(study, study)):

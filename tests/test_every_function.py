@@ -1,21 +1,17 @@
 """Every public function that takes annotations, given those of a study with several models and evaluators."""
 
-from __future__ import annotations
-
 import inspect
-from typing import Any
 
 import polars as pl
 import pytest
 from tests.designed_gold import designed
 
 import quaver
-from quaver.core.records import Estimate
 from quaver.errors import QuaverError
 from quaver.study.session import Study
 
 TAKING = ("annotations", "items", "frame")
-NEEDED: dict[str, dict[str, Any]] = {
+NEEDED = {
     "baseline": {"kind": "random"},
     "conclusion": {"formula": "share(positive) ~ party", "effect": "party[a] > party[b]"},
     "consistency_matrix": {"of": "positive"},
@@ -24,25 +20,13 @@ NEEDED: dict[str, dict[str, Any]] = {
 }
 """Arguments without a default."""
 
-OF_SEVERAL = {
-    "baseline",
-    "evaluator_flips",
-    "readiness",
-    "recovered_share",
-    "view",
-}
+OF_SEVERAL = {"baseline", "evaluator_flips", "readiness", "recovered_share", "view"}
 """Functions that tell evaluators apart themselves, or change the frame alone."""
 
-OF_ANOTHER_TABLE = {
-    "measure_agreement": "rater",
-}
+OF_ANOTHER_TABLE = {"measure_agreement": "rater"}
 """Functions that take another table, and the name that their error says."""
 
-OF_A_SAMPLE = {
-    "corrected_accuracy",
-    "corrected_score",
-    "corrected_share",
-}
+OF_A_SAMPLE = {"corrected_accuracy", "corrected_score", "corrected_share"}
 """Functions that take a gold sample drawn by design, and the labels of all evaluators together."""
 
 FUNCTIONS = {
@@ -56,7 +40,7 @@ FUNCTIONS = {
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def study(tmp_path_factory):
     home = tmp_path_factory.mktemp("every")
     rows = [f"i{n},text {n},{'positive' if n % 3 else 'negative'},{'ab'[n % 2]}" for n in range(9)]
     (home / "items.csv").write_text("\n".join(["id,text,truth,party", *rows]) + "\n", encoding="utf-8")
@@ -76,11 +60,11 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
         "evaluators": ["first_label", "label_match", "exact"],
     }
 
-    def one(text: str, prompt: str) -> str:
+    def one(text, prompt):
         n = int(text.split()[1])
         return "hm" if n == 5 else "positive" if n % 3 or "Is" not in prompt else "negative"
 
-    def two(text: str, prompt: str) -> str:
+    def two(text, prompt):
         return "Positive" if "Is" in prompt else "negative, not positive, or positive"
 
     opened = Study.open(given, folder=home / "study", functions={"one": one, "two": two})
@@ -88,7 +72,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     return opened
 
 
-def called(name: str, study: Study, frame: pl.DataFrame, **more: Any) -> Any:
+def called(name, study, frame, **more):
     needed = NEEDED.get(name, {})
     if name == "label_movement":
         needed = needed | {"labels": study.experiment.labels}
@@ -96,7 +80,7 @@ def called(name: str, study: Study, frame: pl.DataFrame, **more: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_annotations_are_measured_or_refused_with_what_to_do(name: str, study: Study) -> None:
+def test_annotations_are_measured_or_refused_with_what_to_do(name, study):
     frame = study.annotations()
     if name in OF_ANOTHER_TABLE:
         with pytest.raises(QuaverError, match=OF_ANOTHER_TABLE[name]):
@@ -125,9 +109,9 @@ def test_annotations_are_measured_or_refused_with_what_to_do(name: str, study: S
             assert [value(one) for one in own] == [value(one) for one in alone]
 
 
-def value(one: Estimate) -> tuple[str, float | None]:
+def value(one):
     return one.measure, one.value
 
 
-def test_there_are_enough_of_them() -> None:
+def test_there_are_enough_of_them():
     assert len(FUNCTIONS) > 40

@@ -1,10 +1,6 @@
 """The studies under examples that vary a prompt's parts, on one item and the real embedded model."""
 
-from __future__ import annotations
-
 from importlib.resources import files
-from pathlib import Path
-from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
@@ -13,21 +9,13 @@ from quaver.study.session import Study
 
 pytestmark = pytest.mark.long
 
-CALLS = {
-    "base_model": 2,
-    "labels": 2 * 2,
-    "options": 3 * 2,
-    "placement": 2,
-    "shots": 1 + 3 + 3,
-}
+CALLS = {"base_model": 2, "labels": 2 * 2, "options": 3 * 2, "placement": 2, "shots": 1 + 3 + 3}
 """Variants, by hand."""
 
 
-def example(name: str) -> dict[str, Any]:
+def example(name):
     folder = files("quaver") / "examples"
-    study: dict[str, Any] = YAML(typ="safe", pure=True).load(
-        (folder / f"{name}.yaml").read_text(encoding="utf-8")
-    )
+    study = YAML(typ="safe", pure=True).load((folder / f"{name}.yaml").read_text(encoding="utf-8"))
     if study["items"]["source"] == "questions.jsonl":
         study["items"]["source"] = str(folder / "questions.jsonl")
     study["items"]["sample"] = 1
@@ -35,7 +23,7 @@ def example(name: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_it_runs_to_its_estimates(name: str, tmp_path: Path) -> None:
+def test_it_runs_to_its_estimates(name, tmp_path):
     study = Study.open(example(name), folder=tmp_path / "study")
     outcome = study.run()
     for model in study.source.models.values():

@@ -1,12 +1,7 @@
 """Follow-ups in a study: planned, asked once, read, and asked again where the answer changed."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
-import polars as pl
 import pytest
 from tests.studies import STUDY, written
 
@@ -14,8 +9,7 @@ from quaver.errors import SpecError, StoreError, UnknownName
 from quaver.study.session import Study
 
 SMALL = STUDY.replace(
-    "{name: fake, use: function}",
-    "{name: fake, use: llamacpp, model: smollm2-135m-instruct, context: 256}",
+    "{name: fake, use: function}", "{name: fake, use: llamacpp, model: smollm2-135m-instruct, context: 256}"
 ) + (
     "repeats: 2\ndecoding: {drawn: {temperature: 1.0, max_tokens: 6}}\n"
     "evaluators:\n  - first_label\n  - constrained\n  - {use: logprob, of: first_token}\n"
@@ -26,19 +20,19 @@ SMALL = STUDY.replace(
 ASKING = STUDY + "follow_ups:\n  - {use: verbal, name: sure, question: Sure?}\n"
 
 
-def by_evaluator(frame: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    return {name: part for (name,), part in frame.group_by("evaluator")}  # type: ignore[misc]
+def by_evaluator(frame):
+    return {name: part for (name,), part in frame.group_by("evaluator")}
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def study(tmp_path_factory):
     made = Study.open(written(tmp_path_factory.mktemp("followed"), SMALL))
     made.run()
     return made
 
 
 @pytest.mark.long
-def test_every_follow_up_of_every_answer_is_planned_and_asked(study: Study) -> None:
+def test_every_follow_up_of_every_answer_is_planned_and_asked(study):
     # 3 items: 2 answers each, a token each, and for each answer a label and two confidences.
     assert study.plan().calls == 3 * (2 + 1 + 2 * 3)
     now = study.status()
@@ -46,7 +40,7 @@ def test_every_follow_up_of_every_answer_is_planned_and_asked(study: Study) -> N
     assert study.run().done == 0
 
 
-def test_each_is_read_by_its_evaluator(study: Study) -> None:
+def test_each_is_read_by_its_evaluator(study):
     parts = by_evaluator(study.rescore())
     assert {name: part.height for name, part in parts.items()} == {
         "first_label": 6,
@@ -67,7 +61,7 @@ def test_each_is_read_by_its_evaluator(study: Study) -> None:
     )
 
 
-def test_what_is_asked_is_in_the_lock(study: Study) -> None:
+def test_what_is_asked_is_in_the_lock(study):
     lock = json.loads((study.folder / "study.lock.json").read_text(encoding="utf-8"))
     assert lock["follow_ups"]["constrained"] == [["assistant", "…\n\nFinal answer: "]]
     assert lock["follow_ups"]["first_token"] == []
@@ -75,7 +69,7 @@ def test_what_is_asked_is_in_the_lock(study: Study) -> None:
 
 
 @pytest.mark.long
-def test_what_was_stored_before_is_followed_up_later(tmp_path: Path) -> None:
+def test_what_was_stored_before_is_followed_up_later(tmp_path):
     path = written(tmp_path, SMALL.partition("evaluators:")[0])
     plain = Study.open(path)
     assert plain.run().done == 6
@@ -89,11 +83,11 @@ def test_what_was_stored_before_is_followed_up_later(tmp_path: Path) -> None:
 class Answers:
     """A function that is asked in parts: it fails where it is told to."""
 
-    def __init__(self) -> None:
-        self.prompts: list[str] = []
+    def __init__(self):
+        self.prompts = []
         self.failing = False
 
-    def __call__(self, text: str, prompt: str, messages: list[dict[str, str]]) -> str:
+    def __call__(self, text, prompt, messages):
         self.prompts.append(text)
         if messages[-1]["content"] == "Sure?":
             return messages[-2]["content"] + ", 0.9"
@@ -102,7 +96,7 @@ class Answers:
         return "positive"
 
 
-def test_a_failed_answer_is_followed_once_it_is_there(tmp_path: Path) -> None:
+def test_a_failed_answer_is_followed_once_it_is_there(tmp_path):
     path, answers = written(tmp_path, ASKING), Answers()
     answers.failing = True
     study = Study.open(path, functions={"fake": answers})
@@ -116,7 +110,7 @@ def test_a_failed_answer_is_followed_once_it_is_there(tmp_path: Path) -> None:
     assert (now.answered, now.errors, now.unplaced, now.total) == (6, 0, 0, 6)
 
 
-def test_an_interrupted_run_goes_on_with_its_follow_ups(tmp_path: Path) -> None:
+def test_an_interrupted_run_goes_on_with_its_follow_ups(tmp_path):
     path, answers = written(tmp_path, ASKING + "budget: {calls: 4}\n"), Answers()
     assert Study.open(path, functions={"fake": answers}).run().done == 4
     path.write_text(ASKING)
@@ -124,7 +118,7 @@ def test_an_interrupted_run_goes_on_with_its_follow_ups(tmp_path: Path) -> None:
     assert len(answers.prompts) == 6
 
 
-def test_a_function_that_sees_no_messages_cannot_be_followed_up(tmp_path: Path) -> None:
+def test_a_function_that_sees_no_messages_cannot_be_followed_up(tmp_path):
     study = Study.open(written(tmp_path, ASKING), functions={"fake": lambda text, prompt: "positive"})
     with pytest.raises(SpecError, match="answered before"):
         study.plan()
@@ -138,26 +132,26 @@ def test_a_function_that_sees_no_messages_cannot_be_followed_up(tmp_path: Path) 
         ("evaluators: [{use: logprob, of: first_token}]", SpecError, "'fake' cannot give"),
     ],
 )
-def test_what_cannot_be_asked_is_an_error(tmp_path: Path, line: str, error: Any, said: str) -> None:
+def test_what_cannot_be_asked_is_an_error(tmp_path, line, error, said):
     path = written(tmp_path, ASKING + line + "\n")
     with pytest.raises(error, match=said):
         Study.open(path, functions={"fake": Answers()}).plan()
 
 
-def test_the_same_follow_up_twice_is_an_error(tmp_path: Path) -> None:
+def test_the_same_follow_up_twice_is_an_error(tmp_path):
     path = written(tmp_path, ASKING + "  - {use: verbal, name: again, question: Sure?}\n")
     with pytest.raises(SpecError, match="asked for twice"):
         Study.open(path, functions={"fake": Answers()}).plan()
 
 
-def test_reading_what_was_never_asked_is_an_error(tmp_path: Path) -> None:
+def test_reading_what_was_never_asked_is_an_error(tmp_path):
     study = Study.open(written(tmp_path), functions={"fake": Answers()})
     study.run()
     with pytest.raises(StoreError, match="constrained"):
         study.rescore(["constrained"])
 
 
-def test_stated_confidence_repairs_no_gap_unless_it_is_named(study: Study) -> None:
+def test_stated_confidence_repairs_no_gap_unless_it_is_named(study):
     for measure in ("recovered_share", "evaluator_flips"):
         seconds = {one.cell.get("second") for one in study.measure(measure, resamples=0)}
         assert seconds == {"constrained", "logprob"}

@@ -1,12 +1,8 @@
 """The parts of study files that the pages show are parts of study files, and their commands run."""
 
-from __future__ import annotations
-
 import json
 import re
 from contextlib import suppress
-from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
@@ -26,7 +22,7 @@ SCHEMA = jsonschema.Draft202012Validator(json_schema())
 PAGES = ("batches", "collecting", "engines", "evaluators", "models", "paraphrases", "variants")
 
 
-def fragments() -> list[Any]:
+def fragments():
     """Each part of a study file without dots in it, beside the study that it belongs to."""
     found = []
     for page in PAGES:
@@ -39,9 +35,7 @@ def fragments() -> list[Any]:
 
 
 @pytest.mark.parametrize(("whole", "text"), fragments())
-def test_a_part_of_a_study_file_can_stand_in_one(
-    whole: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_part_of_a_study_file_can_stand_in_one(whole, text, tmp_path, monkeypatch):
     yaml = YAML(typ="safe", pure=True)
     part = yaml.load(text)
     if isinstance(part, list):
@@ -57,7 +51,7 @@ def test_a_part_of_a_study_file_can_stand_in_one(
         source.plugins.models()
 
 
-def test_commands_of_pages_about_one_study(tmp_path: Path) -> None:
+def test_commands_of_pages_about_one_study(tmp_path):
     varied = STUDY + 'variants:\n  - {use: instructions, texts: {curt: "Positive?"}}\n'
     for name in (".", "STUDY"):
         path = written(tmp_path / name, varied, ITEMS)

@@ -1,7 +1,5 @@
 """The bundles of the gallery hold with the code that ships them; ``make gallery`` makes them again."""
 
-from __future__ import annotations
-
 import pytest
 from docs.gallery_reports import GALLERY
 
@@ -14,7 +12,7 @@ NOT_IN_BUNDLES = ("anes96", "examples", "made with", "pictures")
 
 @pytest.mark.long
 @pytest.mark.parametrize("bundle", BUNDLES, ids=[one.name for one in BUNDLES])
-def test_a_bundle_of_the_gallery_holds(bundle: object) -> None:
+def test_a_bundle_of_the_gallery_holds(bundle):
     found = verify(str(bundle))
     assert not found.differs, [*found.changed, *found.differing]
     assert found.annotations

@@ -1,17 +1,13 @@
 """The template for GitLab CI: its script, run for real, with a stand-in for GitLab."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from typing import Any
 from urllib.parse import parse_qs, urlparse
 
 import pytest
@@ -26,37 +22,37 @@ NOTES = "/api/v4/projects/3/merge_requests/5/notes"
 class GitLab:
     """The notes of a merge request, behind GitLab's API."""
 
-    def __init__(self) -> None:
-        self.notes: list[dict[str, Any]] = [{"id": 1, "body": "Nice."}]
-        self.tokens: set[str | None] = set()
+    def __init__(self):
+        self.notes = [{"id": 1, "body": "Nice."}]
+        self.tokens = set()
         gitlab = self
 
         class Api(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
+            def do_GET(self):
                 self._answer(gitlab.notes)
 
-            def do_POST(self) -> None:
+            def do_POST(self):
                 gitlab.notes.append({"id": 10 + len(gitlab.notes), "body": self._body()})
                 self._answer(gitlab.notes[-1], 201)
 
-            def do_PUT(self) -> None:
+            def do_PUT(self):
                 number = int(urlparse(self.path).path.rpartition("/")[2])
                 (one,) = [note for note in gitlab.notes if note["id"] == number]
                 one["body"] = self._body()
                 self._answer(one)
 
-            def _body(self) -> str:
+            def _body(self):
                 sent = self.rfile.read(int(self.headers["Content-Length"])).decode()
                 return parse_qs(sent, keep_blank_values=True)["body"][0]
 
-            def _answer(self, document: Any, status: int = 200) -> None:
+            def _answer(self, document, status=200):
                 gitlab.tokens.add(self.headers.get("PRIVATE-TOKEN"))
                 assert urlparse(self.path).path.startswith(NOTES)
                 self.send_response(status)
                 self.end_headers()
                 self.wfile.write(json.dumps(document).encode())
 
-            def log_message(self, *_: Any) -> None:
+            def log_message(self, *_):
                 pass
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Api)
@@ -64,13 +60,13 @@ class GitLab:
 
 
 @pytest.fixture
-def gitlab() -> Iterator[GitLab]:
+def gitlab():
     made = GitLab()
     yield made
     made.server.shutdown()
 
 
-def run(checkout: Path, gitlab: GitLab, source: str) -> subprocess.CompletedProcess[str]:
+def run(checkout, gitlab, source):
     """The template's script, with the variables of the example's job."""
     template = YAML(typ="safe").load((EXAMPLE / "quaver.gitlab-ci.yml").read_text())[".quaver"]
     own = YAML(typ="safe").load((EXAMPLE / ".gitlab-ci.yml").read_text())["prompts"]
@@ -99,9 +95,7 @@ def run(checkout: Path, gitlab: GitLab, source: str) -> subprocess.CompletedProc
 
 
 @pytest.mark.long
-def test_a_merge_request_is_compared_with_the_default_branch_in_one_note(
-    tmp_path: Path, gitlab: GitLab
-) -> None:
+def test_a_merge_request_is_compared_with_the_default_branch_in_one_note(tmp_path, gitlab):
     checkout = tmp_path / "checkout"
     shutil.copytree(EXAMPLE, checkout)
     done = run(checkout, gitlab, "merge_request_event")
@@ -130,7 +124,7 @@ def test_a_merge_request_is_compared_with_the_default_branch_in_one_note(
     assert "glpat-secret" not in done.stdout
 
 
-def test_the_job_keeps_the_folder_and_shows_the_tests() -> None:
+def test_the_job_keeps_the_folder_and_shows_the_tests():
     template = YAML(typ="safe").load((EXAMPLE / "quaver.gitlab-ci.yml").read_text())[".quaver"]
     assert "$QUAVER_FOLDER/responses.*" in template["cache"]["paths"]
     assert template["artifacts"]["reports"] == {"junit": "quaver.xml"}

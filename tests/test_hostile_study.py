@@ -1,12 +1,8 @@
 """Hostile names and texts, from the study file to every place where they are shown or written."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -18,7 +14,7 @@ import quaver
 
 __all__ = ["browser"]
 
-COMMANDS: dict[str, tuple[str, ...]] = {
+COMMANDS = {
     "plan": ("plan", "study.yaml"),
     "variants": ("variants", "study.yaml"),
     "status": ("status", "study.yaml"),
@@ -41,7 +37,7 @@ COMMANDS |= {one[0]: one for one in of_a_study(COMMANDS.values())}
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+def made(tmp_path_factory):
     """The study, run and reported, and its options."""
     folder = tmp_path_factory.mktemp("hostile") / "study"
     folder.mkdir()
@@ -53,19 +49,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     return folder, with_functions(names, "annotate")
 
 
-def with_functions(models: list[str], function: str) -> list[str]:
+def with_functions(models, function):
     """The options of a command that give each model a function."""
     return [part for name in models for part in ("--function", f"{name}=tests.hostile:{function}")]
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("arguments", COMMANDS.values(), ids=COMMANDS)
-def test_a_terminal_never_gets_control_characters(
-    arguments: tuple[str, ...],
-    made: tuple[Path, list[str]],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_terminal_never_gets_control_characters(arguments, made, monkeypatch, capsys):
     folder, options = made
     if arguments[0] == "view":  # it asks nothing
         options = []
@@ -80,9 +71,7 @@ def test_a_terminal_never_gets_control_characters(
             json.loads(line)
 
 
-def test_errors_of_a_model_are_text_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_errors_of_a_model_are_text_too(tmp_path, monkeypatch, capsys):
     options = with_functions(write_hostile(tmp_path), "broken")
     for command in ("run", "status"):
         done = here(tmp_path, command, "study.yaml", *options, monkeypatch=monkeypatch, capsys=capsys)
@@ -91,7 +80,7 @@ def test_errors_of_a_model_are_text_too(
 
 
 @pytest.mark.long
-def test_the_page_shows_it_and_runs_nothing(made: tuple[Path, list[str]], browser: Any) -> None:
+def test_the_page_shows_it_and_runs_nothing(made, browser):
     page, said, asked = browser.new_page(), [], []
     page.on("console", lambda message: said.append(message.text))
     page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
@@ -124,7 +113,7 @@ def test_the_page_shows_it_and_runs_nothing(made: tuple[Path, list[str]], browse
     page.close()
 
 
-def test_files_have_plain_names_and_stay_in_the_folder(made: tuple[Path, list[str]]) -> None:
+def test_files_have_plain_names_and_stay_in_the_folder(made):
     folder = made[0]
     assert [path.name for path in folder.parent.iterdir()] == ["study"]
     for path in (*(folder / "figures").iterdir(), *(folder / "tables").iterdir()):
@@ -132,7 +121,7 @@ def test_files_have_plain_names_and_stay_in_the_folder(made: tuple[Path, list[st
     assert len({path.stem for path in (folder / "figures").iterdir()}) > 10
 
 
-def test_no_cell_of_any_csv_is_a_formula(made: tuple[Path, list[str]]) -> None:
+def test_no_cell_of_any_csv_is_a_formula(made):
     files = [*made[0].glob("*.csv"), *(made[0] / "tables").glob("*.csv")]
     assert len(files) > 20
     for path in (path for path in files if path.name != "items.csv"):
@@ -143,7 +132,7 @@ def test_no_cell_of_any_csv_is_a_formula(made: tuple[Path, list[str]]) -> None:
             float(cell or 0)
 
 
-def test_data_keeps_every_character(made: tuple[Path, list[str]]) -> None:
+def test_data_keeps_every_character(made):
     with (made[0] / "out.csv").open(encoding="utf-8", newline="") as file:
         written = {row["output"] for row in csv.DictReader(file)}
     assert {text.removeprefix("'") for text in written} <= set(ANSWERS)
@@ -159,14 +148,14 @@ LATEX = re.compile(
 
 
 @pytest.fixture(scope="module")
-def paper(made: tuple[Path, list[str]]) -> Any:
+def paper(made):
     """What a paper takes from the study."""
     folder, options = made
     names = [one.rpartition("=")[0] for one in options[1::2]]
     return quaver.Study.open(folder / "study.yaml", functions=dict.fromkeys(names, annotate)).paper()
 
 
-def test_latex_holds_no_command_of_a_text(paper: Any) -> None:
+def test_latex_holds_no_command_of_a_text(paper):
     parts = re.findall(r"\\midrule\n(.*?)\n\\bottomrule", paper.table_as("latex"), re.DOTALL)
     assert any(r"\textless" in part for part in parts)
     for part in parts:
@@ -179,7 +168,7 @@ def test_latex_holds_no_command_of_a_text(paper: Any) -> None:
         assert [line for line in plain if line.replace("$-$", "").count("$") % 2] == []
 
 
-def test_markdown_holds_nothing_but_text(paper: Any) -> None:
+def test_markdown_holds_nothing_but_text(paper):
     lines = [line for line in paper.table_as("markdown").splitlines() if line.startswith("|")]
     assert any("&#60;" in line for line in lines)
     bare = [re.sub(r"\\[\\`*_\[\]|#~!$]", "", line) for line in lines]

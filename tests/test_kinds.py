@@ -1,15 +1,9 @@
 """The seven kinds of study: from ``quaver init`` to the report on the real model; in full size on another."""
 
-from __future__ import annotations
-
 import json
 import shlex
-from collections.abc import Callable
 from html import unescape
 from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
@@ -22,7 +16,7 @@ from quaver.study.session import Study
 
 pytestmark = pytest.mark.long
 
-CUT: dict[str, dict[str, Any]] = {
+CUT = {
     "stability": {"decoding": {"again": {"repeats": 2, "max_tokens": 3}, "reworded": {"repeats": 1}}},
     "sensitivity": {"decoding": {"greedy": {"max_tokens": 3}}},
     "audit": {},
@@ -33,7 +27,7 @@ CUT: dict[str, dict[str, Any]] = {
 }
 """What is made smaller still, beside the number of items."""
 
-FAMILY: dict[str, dict[str, Any]] = {
+FAMILY = {
     "stability": {"k": 1},
     "sensitivity": {"k": 1},
     "audit": {"answer_tokens": 2, "reasoning_tokens": 4},
@@ -56,17 +50,17 @@ CALLS = {
 """Two items, by hand."""
 
 
-def cut(path: Path, kind: str) -> None:
+def cut(path, kind):
     """Make a file's small version as small as it may be."""
     yaml = YAML(typ="safe", pure=True)
-    study: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"))
+    study = yaml.load(path.read_text(encoding="utf-8"))
     small = study["small"]
     small["items"] = {"sample": 2}
     small["variants"][-1] = _merged(small["variants"][-1], FAMILY[kind])
     path.write_text(json.dumps(study | {"small": _merged(small, CUT[kind])}), encoding="utf-8")
 
 
-def _merged(given: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+def _merged(given, other):
     both = dict(given)
     for key, value in other.items():
         both[key] = _merged(both[key], value) if isinstance(both.get(key), dict) else value
@@ -74,13 +68,11 @@ def _merged(given: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_from_an_empty_folder_to_the_report_as_its_page_goes(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_from_an_empty_folder_to_the_report_as_its_page_goes(kind, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "110")
-    output: dict[str, str] = {}
+    output = {}
 
-    def typed(command: str) -> str | None:
+    def typed(command):
         if not command.startswith("quaver "):
             return None
         done = here(tmp_path, *shlex.split(command)[1:], monkeypatch=monkeypatch, capsys=capsys)
@@ -111,18 +103,16 @@ def test_from_an_empty_folder_to_the_report_as_its_page_goes(
         assert "| T5 | 1.0 |" in page
 
 
-def worked() -> ModuleType:
+def worked():
     """The program that puts a run's output into its page."""
     spec = spec_from_file_location("worked", DOCS / "worked.py")
-    assert spec is not None
-    assert spec.loader is not None
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
 ITEMS = 4
-FULL: dict[str, tuple[Callable[[int], str], int]] = {
+FULL = {
     "stability": (lambda n: ["Clinton", "Dole", "?"][n % 7 % 3], ITEMS * (30 + 251 * 3)),
     "sensitivity": (lambda n: ["Clinton", "Dole", "?"][n % 7 % 3], ITEMS * 3 * 30),
     "mcq": (lambda n: f"FINAL: {'ABCD?'[n % 11 % 5]}", ITEMS * 6 * 3 * 10),
@@ -135,11 +125,11 @@ OTHER = {"Clinton": "Dole", "Dole": "Clinton"}
 
 
 @pytest.mark.parametrize("kind", FULL)
-def test_in_full_size_two_models_give_every_measure_a_value(kind: str, tmp_path: Path) -> None:
+def test_in_full_size_two_models_give_every_measure_a_value(kind, tmp_path):
     answer, calls = FULL[kind]
     asked = 0
 
-    def made_up(text: str, prompt: str) -> str:
+    def made_up(text, prompt):
         nonlocal asked
         asked += 1
         if "into other words" in prompt:
@@ -147,7 +137,7 @@ def test_in_full_size_two_models_give_every_measure_a_value(kind: str, tmp_path:
         label = answer(asked * asked // 3)
         return label if len(text) % 2 else OTHER.get(label, label)  # items differ: agreement is defined
 
-    study: dict[str, Any] = YAML(typ="safe", pure=True).load(study_of_kind(kind))
+    study = YAML(typ="safe", pure=True).load(study_of_kind(kind))
     study["items"]["sample"] = ITEMS
     study["models"] = [{"name": name, "use": "function"} for name in ("first", "second")]
     for one in study["measures"]:
@@ -161,7 +151,7 @@ def test_in_full_size_two_models_give_every_measure_a_value(kind: str, tmp_path:
         assert any(one.value is not None for one in found), (measurement.measure, found)
 
 
-def test_the_files_run_as_they_are_written() -> None:
+def test_the_files_run_as_they_are_written():
     for kind in KINDS:
         text = study_of_kind(kind)
         assert f"quaver run {kind}.yaml --small" in text
@@ -169,7 +159,7 @@ def test_the_files_run_as_they_are_written() -> None:
         assert max(map(len, text.splitlines())) <= 120
 
 
-def test_a_kind_that_does_not_exist_is_named_with_the_nearest(tmp_path: Path) -> None:
+def test_a_kind_that_does_not_exist_is_named_with_the_nearest(tmp_path):
     done = quaver(tmp_path, "init", "stablity")
     assert done.returncode == 2
     assert "'stability'" in done.stderr

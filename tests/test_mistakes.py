@@ -3,14 +3,10 @@
 In Python it is one `QuaverError`; at the prompt, the same message on standard error and exit status 2.
 """
 
-from __future__ import annotations
-
 import os
-from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any
 
 import polars as pl
 import pytest
@@ -22,7 +18,7 @@ import quaver
 from quaver.errors import QuaverError
 
 
-def changed(old: str, new: str) -> str:
+def changed(old, new):
     assert STUDY.count(old) == 1
     return STUDY.replace(old, new)
 
@@ -30,7 +26,7 @@ def changed(old: str, new: str) -> str:
 ITEM, MODEL, LABELS = "gold: truth", "{name: fake, use: function}", "[positive, negative]"
 _WITHOUT_ITEMS = STUDY.partition("items:")[0] + "prompt:" + STUDY.partition("prompt:")[2]
 
-STUDIES: dict[str, tuple[str, str, str]] = {
+STUDIES = {
     # columns
     "a column of the text": (changed("{{ text }}", "{{ txt }}"), "study.yaml:6: items.text", "'text'?"),
     "a column without braces": (changed('"{{ text }}"', "text"), "study.yaml:6: items.text", '"{{ text }}"'),
@@ -210,24 +206,17 @@ STUDIES: dict[str, tuple[str, str, str]] = {
 """What the study file says; where the error points to; what it names."""
 
 
-def opened(path: Path, study: str) -> quaver.Study:
+def opened(path, study):
     functions = {"fake": _positive} if "name: fake, use: function" in study else None
     return quaver.Study.open(path, functions=functions)
 
 
-def _positive(text: str, prompt: str) -> str:
+def _positive(text, prompt):
     return "positive"
 
 
 @pytest.mark.parametrize(("study", "where", "names"), STUDIES.values(), ids=STUDIES)
-def test_a_mistake_in_a_study_file(
-    study: str,
-    where: str,
-    names: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_mistake_in_a_study_file(study, where, names, tmp_path, monkeypatch, capsys):
     path = written(tmp_path, study)
     with pytest.raises(QuaverError) as caught:
         opened(path, study).plan()
@@ -249,7 +238,7 @@ def test_a_mistake_in_a_study_file(
 
 
 @cache
-def ran() -> quaver.Study:
+def ran():
     """A study with answers, in a folder beside a table and a spreadsheet."""
     folder = Path(mkdtemp())
     study = STUDY + 'variants: [{use: instructions, texts: {curt: "Positive?"}}]\nmeasures: [accuracy]\n'
@@ -265,7 +254,7 @@ TABLE = pl.DataFrame(
 )
 
 
-def spec(**items: Any) -> dict[str, Any]:
+def spec(**items):
     """A study in Python over the table."""
     return {
         "task": {"labels": ["good", "bad"]},
@@ -275,40 +264,36 @@ def spec(**items: Any) -> dict[str, Any]:
     }
 
 
-def of(**items: Any) -> quaver.Study:
+def of(**items):
     return quaver.Study.open(spec(**items), folder=mkdtemp(), functions={"fake": _positive})
 
 
-def beside(name: str) -> Path:
+def beside(name):
     return ran().folder / name
 
 
-def checked(data: Any = TABLE, **options: Any) -> Any:
+def checked(data=TABLE, **options):
     return quaver.check(data, **{"model": _positive, "to": mkdtemp(), **options})
 
 
-CALLS: dict[str, tuple[Callable[[], Any], str, str]] = {
+CALLS = {
     # opening
     "no study": (lambda: quaver.Study.open("nowhere/study.yaml"), "nowhere/study.yaml", "quaver init"),
-    "a number": (lambda: quaver.Study.open(3), "Study.open(study)", "a path"),  # type: ignore[arg-type]
+    "a number": (lambda: quaver.Study.open(3), "Study.open(study)", "a path"),
     "a table": (lambda: quaver.Study.open(beside("texts.csv")), "texts.csv", "quaver check texts.csv"),
     "a spreadsheet": (lambda: quaver.Study.open(beside("two.xlsx")), "two.xlsx", "quaver check two.xlsx"),
-    "an argument": (
-        lambda: quaver.Study.open("study.yaml", function={}),  # type: ignore[call-arg]
-        "Study.open",
-        "'functions'?",
-    ),
+    "an argument": (lambda: quaver.Study.open("study.yaml", function={}), "Study.open", "'functions'?"),
     "a function's model": (
         lambda: quaver.Study.open(ran().folder, functions={"fak": _positive}),
         "functions",
         "'fake'?",
     ),
     "no function": (
-        lambda: quaver.Study.open(ran().folder, functions={"fake": "positive"}),  # type: ignore[dict-item]
+        lambda: quaver.Study.open(ran().folder, functions={"fake": "positive"}),
         "Study.open(functions)",
         "a function",
     ),
-    "a class that is called": (lambda: quaver.Study("study.yaml"), "Study", "quaver.Study.open"),  # type: ignore[arg-type]
+    "a class that is called": (lambda: quaver.Study("study.yaml"), "Study", "quaver.Study.open"),
     # frames and lists
     "a frame's column": (lambda: of(text="{{ twet }}"), "items.text", "'tweet'?"),
     "a frame's gold labels": (lambda: of(gold="labl"), "items.gold", "'label'?"),
@@ -328,15 +313,15 @@ CALLS: dict[str, tuple[Callable[[], Any], str, str]] = {
         "measures",
         "marked_label",
     ),
-    "which estimates": (lambda: ran().estimates(of="all"), "Study.estimates(of)", "'audit'"),  # type: ignore[arg-type]
+    "which estimates": (lambda: ran().estimates(of="all"), "Study.estimates(of)", "'audit'"),
     "fewer than no requests": (lambda: ran().run(requests=-1), "Study.run(requests)", "0 or more"),
-    "a run's argument": (lambda: ran().run(retry=True), "Study.run", "'retry_errors'?"),  # type: ignore[call-arg]
-    "a pilot in words": (lambda: ran().plan(pilot="many"), "Study.plan(pilot)", "a whole number"),  # type: ignore[arg-type]
-    "a chart's width": (lambda: ran().charts(width="wide"), "Study.charts(width)", "a whole number"),  # type: ignore[arg-type]
+    "a run's argument": (lambda: ran().run(retry=True), "Study.run", "'retry_errors'?"),
+    "a pilot in words": (lambda: ran().plan(pilot="many"), "Study.plan(pilot)", "a whole number"),
+    "a chart's width": (lambda: ran().charts(width="wide"), "Study.charts(width)", "a whole number"),
     "an evaluator to rescore with": (lambda: ran().rescore(["exct"]), "evaluators[0]", "'exact'?"),
     "a format": (lambda: ran().export("calls.xls"), "calls.xls", ".parquet"),
     "a file for a folder": (lambda: ran().report(beside("texts.csv")), "texts.csv", "name a folder"),
-    "no frame": (lambda: quaver.measures.accuracy([1, 2]), "annotations", "DataFrame"),  # type: ignore[arg-type]
+    "no frame": (lambda: quaver.measures.accuracy([1, 2]), "annotations", "DataFrame"),
     "a frame without labels": (
         lambda: quaver.measures.accuracy(ran().annotations().drop("label")),
         "annotations",
@@ -353,7 +338,7 @@ CALLS: dict[str, tuple[Callable[[], Any], str, str]] = {
         "label, tweet",
     ),
     "a level of measurement": (
-        lambda: quaver.measure_agreement(TABLE, item="tweet", rater="label", label="label", level="rank"),  # type: ignore[arg-type]
+        lambda: quaver.measure_agreement(TABLE, item="tweet", rater="label", label="label", level="rank"),
         "measure_agreement(level)",
         "'ordinal'",
     ),
@@ -368,7 +353,7 @@ CALLS: dict[str, tuple[Callable[[], Any], str, str]] = {
         lambda: quaver.compare("study.yaml"),
         "compare(before)",
         "Study.open('study.yaml')",
-    ),  # type: ignore[arg-type]
+    ),
     "a level to compare with": (
         lambda: quaver.compare(ran(), by="variant", reference="crt"),
         "reference=",
@@ -426,7 +411,7 @@ CALLS: dict[str, tuple[Callable[[], Any], str, str]] = {
 
 
 @pytest.fixture(autouse=True)
-def _at_home(tmp_path: Path) -> Iterator[None]:
+def _at_home(tmp_path):
     before = Path.cwd()
     os.chdir(tmp_path)
     yield
@@ -434,7 +419,7 @@ def _at_home(tmp_path: Path) -> Iterator[None]:
 
 
 @pytest.mark.parametrize(("call", "where", "names"), CALLS.values(), ids=CALLS)
-def test_a_mistake_in_python(call: Callable[[], Any], where: str, names: str) -> None:
+def test_a_mistake_in_python(call, where, names):
     with pytest.raises(QuaverError) as caught:
         call()
     error = caught.value
@@ -444,7 +429,7 @@ def test_a_mistake_in_python(call: Callable[[], Any], where: str, names: str) ->
     assert names in f"{error.expected} {error.found} {error.fix}", str(error)
 
 
-COMMANDS: dict[str, tuple[tuple[str, ...], str]] = {
+COMMANDS = {
     "a command": (("mesure", "study.yaml"), "measure"),
     "an option": (("run", "study.yaml", "--smal"), "--small"),
     "an option's value": (("compare", "study.yaml", "--flips", "many"), "--flips"),
@@ -463,13 +448,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], str]] = {
 
 
 @pytest.mark.parametrize(("words", "names"), COMMANDS.values(), ids=COMMANDS)
-def test_a_mistake_at_the_prompt(
-    words: tuple[str, ...],
-    names: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_mistake_at_the_prompt(words, names, tmp_path, monkeypatch, capsys):
     done = here(tmp_path, *words, monkeypatch=monkeypatch, capsys=capsys)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("Error") == 1
@@ -477,5 +456,5 @@ def test_a_mistake_at_the_prompt(
     assert names in done.stderr
 
 
-def test_there_are_enough_of_them() -> None:
+def test_there_are_enough_of_them():
     assert len(STUDIES) + len(CALLS) + len(COMMANDS) >= 150

@@ -1,13 +1,8 @@
 """A study's factors and groups may have any name: Quaver's own columns keep theirs, and nothing is lost."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -29,7 +24,7 @@ OWN = (*sorted(RESERVED), "Output", "label_match.label")
 """Every column there is, one in other letters, and one of an evaluator."""
 
 
-def study_of(folder: Path, factors: tuple[str, ...] = (), groups: tuple[str, ...] = ()) -> Study:
+def study_of(folder, factors=(), groups=()):
     """Six items and two prompts, with factors and groups of these names."""
     folder.mkdir()
     with (folder / "items.csv").open("w", encoding="utf-8", newline="") as file:
@@ -40,7 +35,7 @@ def study_of(folder: Path, factors: tuple[str, ...] = (), groups: tuple[str, ...
     levels = {name: ["set"] for name in factors} | {TWO[bool(factors)]: ["label", "score"]}
     parts = {} if factors else {level: {"when": {"tone": level}} for level in levels["tone"]}
     by = ["model", *factors[:1], *(column_of("group", one) for one in groups[:1])]
-    document: dict[str, Any] = {
+    document = {
         "name": "names",
         "task": {"labels": ["yes", "no"]},
         "items": {
@@ -66,16 +61,16 @@ def study_of(folder: Path, factors: tuple[str, ...] = (), groups: tuple[str, ...
 
 
 @pytest.fixture(scope="module")
-def named(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def named(tmp_path_factory):
     return study_of(tmp_path_factory.mktemp("names") / "named", OWN, OWN)
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def plain(tmp_path_factory):
     return study_of(tmp_path_factory.mktemp("names") / "plain")
 
 
-def exported(study: Study, form: str, folder: Path) -> list[dict[str, Any]]:
+def exported(study, form, folder):
     path = folder / f"calls.{form}"
     study.export(path)
     if form == "jsonl":
@@ -83,7 +78,7 @@ def exported(study: Study, form: str, folder: Path) -> list[dict[str, Any]]:
     return (pl.read_csv(path, infer_schema=False) if form == "csv" else pl.read_parquet(path)).to_dicts()
 
 
-def columns_there_are(study: Study, folder: Path) -> Iterator[str]:
+def columns_there_are(study, folder):
     """The columns of every table that has a study's own beside them, from the code that makes them."""
     yield from (*ANNOTATION_COLUMNS, *GRID_SETTINGS, *COLUMNS, *FIELDS)
     yield from (name for name in exported(study, "parquet", folder)[0] if "." not in name)
@@ -101,13 +96,13 @@ def columns_there_are(study: Study, folder: Path) -> Iterator[str]:
         yield from (column for one in estimates for column in one.cell)
 
 
-def test_every_column_there_is_keeps_its_name(plain: Study, tmp_path: Path) -> None:
+def test_every_column_there_is_keeps_its_name(plain, tmp_path):
     assert set(columns_there_are(plain, tmp_path)) - RESERVED == {"tone"}
     assert all(column_of("factor", name) == f"factor_{name}" for name in OWN)
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
-def test_no_raw_answer_is_lost_from_an_export(named: Study, plain: Study, form: str, tmp_path: Path) -> None:
+def test_no_raw_answer_is_lost_from_an_export(named, plain, form, tmp_path):
     found, expected = exported(named, form, tmp_path), exported(plain, form, tmp_path)
     own = {column_of("factor", name): "set" for name in OWN if name != "output"}
     groups = [column_of("group", name) for name in OWN]
@@ -123,9 +118,9 @@ def test_no_raw_answer_is_lost_from_an_export(named: Study, plain: Study, form: 
         assert row["output"] == f"yes, Thing {row['item'][1]}"
 
 
-def test_annotations_estimates_and_tables_have_each_column_once(named: Study, plain: Study) -> None:
+def test_annotations_estimates_and_tables_have_each_column_once(named, plain):
     frame = named.annotations()
-    more = [column_of(kind, name) for kind in ("factor", "group") for name in OWN]  # type: ignore[arg-type]
+    more = [column_of(kind, name) for kind in ("factor", "group") for name in OWN]
     assert set(frame.columns) == {*plain.annotations().columns, *more} - {"tone"}
     assert [one.value for one in named.estimates("accuracy")] == [
         one.value for one in plain.estimates("accuracy")
@@ -140,16 +135,14 @@ def test_annotations_estimates_and_tables_have_each_column_once(named: Study, pl
     assert catalogue.table(named, "raw-answers").table == catalogue.table(plain, "raw-answers").table
 
 
-def test_a_name_that_is_written_in_the_file_means_the_study_s_own_where_nothing_else_has_it(
-    tmp_path: Path,
-) -> None:
+def test_a_name_that_is_written_in_the_file_means_the_study_s_own_where_nothing_else_has_it(tmp_path):
     study = study_of(tmp_path / "one", ("output", "status"), ("prompt",))
     assert {"model", "factor_output", "group_prompt"} <= set(study.estimates("compliance")[0].cell)
     (one,) = study.measure("compliance", by=["status"])  # Quaver's own column is meant
     assert one.cell["status"] == "valid"
 
 
-def test_the_viewer_filters_by_them(named: Study) -> None:
+def test_the_viewer_filters_by_them(named):
     browser = client(named.source.folder)
     address = "api/studies/names"
     for name in ("label", "prompt", "text", "is", "length"):
@@ -159,7 +152,7 @@ def test_the_viewer_filters_by_them(named: Study) -> None:
 
 
 @pytest.mark.long
-def test_a_bundle_a_comparison_and_a_report_have_them(named: Study, tmp_path: Path) -> None:
+def test_a_bundle_a_comparison_and_a_report_have_them(named, tmp_path):
     path, _ = bundle(named, tmp_path / "names.quaver.zip")
     packed = Study.open(path)
     assert packed.annotations().equals(named.annotations())

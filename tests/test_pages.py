@@ -1,9 +1,6 @@
 """What the pages of the docs show works as it is written there."""
 
-from __future__ import annotations
-
 import shutil
-from pathlib import Path
 
 import pytest
 from docs.gallery_reports import made_again
@@ -51,7 +48,7 @@ pytestmark = pytest.mark.long
         "tutorials/spreadsheet.md",
     ],
 )
-def test_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_page(page, tmp_path, monkeypatch):
     files = ("gallery/*.quaver.zip", "tutorials/*.xlsx")
     for file in (one for pattern in files for one in DOCS.glob(pattern)):
         shutil.copy(file, tmp_path)  # what a reader has downloaded
@@ -65,7 +62,7 @@ def test_page(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         _check_labelled(tmp_path)
 
 
-def _check_labelled(folder: Path) -> None:
+def _check_labelled(folder):
     """The tutorial's spreadsheet came back with all of its cells as they were, and a label for each text."""
     before, after = (
         read_rows(folder / name, sheet="Posts") for name in ("reform.xlsx", "reform-labelled.xlsx")
@@ -80,7 +77,5 @@ def _check_labelled(folder: Path) -> None:
     study = quaver.Study.open(folder / "reform-check")
     (right,) = study.measure("accuracy", by=["model"])
     assert right.n == 100
-    assert right.low is not None
-    assert right.high is not None
     assert right.high - right.low < 0.1
     assert study.verdict().kind == "use"

@@ -1,13 +1,9 @@
 """No key reaches anything that Quaver writes, wherever it was put."""
 
-from __future__ import annotations
-
 import gzip
 import sqlite3
 import subprocess
-from collections.abc import Callable, Iterable
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from tests.cli.commands import here, of_a_study
@@ -19,7 +15,7 @@ from quaver.collect.store.response_tables import SUMMED, add_checksums
 from quaver.errors import ItemError, QuaverError, SpecError
 from quaver.study.analysis.call_export import raw_answers
 
-COMMANDS: tuple[tuple[str, ...], ...] = (
+COMMANDS = (
     ("plan", "study.yaml"),
     ("variants", "study.yaml"),
     ("run", "study.yaml"),
@@ -49,29 +45,27 @@ Done = list[subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(autouse=True)
-def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+def _key(monkeypatch):
     monkeypatch.setattr(_secrets, "_NAMED", set())
     monkeypatch.setenv(VARIABLE, KEY)
     monkeypatch.setenv("COLUMNS", "300")
 
 
 @pytest.fixture
-def said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[[Iterable[tuple[str, ...]]], Done]:
-    def run(commands: Iterable[tuple[str, ...]]) -> Done:
+def said(tmp_path, monkeypatch, capsys):
+    def run(commands):
         return [here(tmp_path, *one, monkeypatch=monkeypatch, capsys=capsys) for one in commands]
 
     return run
 
 
-def leaks(folder: Path, done: Done, own: tuple[str, ...] = OWN) -> list[str]:
+def leaks(folder, done, own=OWN):
     found = [str(one.args) for one in done if finds((one.stdout + one.stderr).encode())]
     files = [one for one in folder.rglob("*") if one.is_file() and one.name not in own]
     return found + [one.name for one in files if finds(one.read_bytes()) or finds(one.name.encode())]
 
 
-def test_the_search_finds_what_is_planted(tmp_path: Path) -> None:
+def test_the_search_finds_what_is_planted(tmp_path):
     with closing(sqlite3.connect(tmp_path / "a.db")) as db, db:
         db.execute("CREATE TABLE a (b TEXT)")
         db.execute("INSERT INTO a VALUES (?)", ("x" * 4000 + KEY + "x" * 4000,))  # cut by the pages
@@ -81,7 +75,7 @@ def test_the_search_finds_what_is_planted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_key_in_the_study_file(place: str, tmp_path: Path, said: Callable[..., Done]) -> None:
+def test_a_key_in_the_study_file(place, tmp_path, said):
     write_planted(tmp_path, "http://127.0.0.1:9/v1", place)
     done = said(FEW)
     assert leaks(tmp_path, done) == []
@@ -90,7 +84,7 @@ def test_a_key_in_the_study_file(place: str, tmp_path: Path, said: Callable[...,
 
 
 @pytest.mark.long
-def test_a_key_in_every_reply(tmp_path: Path, said: Callable[..., Done]) -> None:
+def test_a_key_in_every_reply(tmp_path, said):
     with echoing(SERVED) as url:
         write_planted(tmp_path, url, None)
         done = said(COMMANDS)
@@ -100,7 +94,7 @@ def test_a_key_in_every_reply(tmp_path: Path, said: Callable[..., Done]) -> None
         assert "[key]" in (tmp_path / "out.jsonl").read_text()
 
 
-def test_a_key_in_an_error_of_the_server(tmp_path: Path, said: Callable[..., Done]) -> None:
+def test_a_key_in_an_error_of_the_server(tmp_path, said):
     with echoing(["error"]) as url:
         write_planted(tmp_path, url, None)
         done = said(FEW)
@@ -110,7 +104,7 @@ def test_a_key_in_an_error_of_the_server(tmp_path: Path, said: Callable[..., Don
 
 @pytest.mark.long
 @pytest.mark.parametrize("key", [KEY, SHAPED])
-def test_a_bundle_is_refused_for_a_comment(key: str, tmp_path: Path, said: Callable[..., Done]) -> None:
+def test_a_bundle_is_refused_for_a_comment(key, tmp_path, said):
     with echoing() as url:
         write_planted(tmp_path, url, None, comment=f"# a note\n# export OPENAI_API_KEY={key}\n")
         done = said(COMMANDS)
@@ -121,7 +115,7 @@ def test_a_bundle_is_refused_for_a_comment(key: str, tmp_path: Path, said: Calla
     assert list(tmp_path.glob("*.zip*")) == []
 
 
-def test_an_item_with_a_key_is_refused(tmp_path: Path, said: Callable[..., Done]) -> None:
+def test_an_item_with_a_key_is_refused(tmp_path, said):
     write_planted(tmp_path, "http://127.0.0.1:9/v1", None)
     items = tmp_path / "items.csv"
     doubled = KEY.replace('"', '""')
@@ -132,7 +126,7 @@ def test_an_item_with_a_key_is_refused(tmp_path: Path, said: Callable[..., Done]
 
 
 @pytest.fixture
-def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> quaver.Study:
+def study(tmp_path, monkeypatch):
     """A study that a function has answered; another study named the variable."""
     monkeypatch.setattr(_secrets, "_NAMED", {VARIABLE})
     write_planted(tmp_path, "", None, function=True)
@@ -141,12 +135,12 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> quaver.Study:
     return opened
 
 
-def test_an_answer_of_a_function_is_stored_without_it(study: quaver.Study, tmp_path: Path) -> None:
+def test_an_answer_of_a_function_is_stored_without_it(study, tmp_path):
     assert leaks(tmp_path, []) == []
     assert f"positive [{VARIABLE}] positive" in raw_answers(study.source, ["i0"])["output"].to_list()
 
 
-def test_what_was_stored_once_stops_what_goes_out(study: quaver.Study, tmp_path: Path) -> None:
+def test_what_was_stored_once_stops_what_goes_out(study, tmp_path):
     with closing(sqlite3.connect(tmp_path / "responses.db")) as db, db:
         # As if it had been stored before the key was known to be one.
         add_checksums(db)
@@ -164,7 +158,7 @@ def test_what_was_stored_once_stops_what_goes_out(study: quaver.Study, tmp_path:
     assert [*tmp_path.glob("a.*"), *tmp_path.glob("b.*")] == []
 
 
-def test_the_small_version_takes_no_comment_with_a_key_along(tmp_path: Path) -> None:
+def test_the_small_version_takes_no_comment_with_a_key_along(tmp_path):
     write_planted(tmp_path, "http://127.0.0.1:9/v1", None, comment=f"# OPENAI_API_KEY={SHAPED}\n")
     file = tmp_path / "study.yaml"
     file.write_text(file.read_text().replace('"name":', '"small": {"repeats": 1}, "name":', 1))
@@ -173,12 +167,10 @@ def test_the_small_version_takes_no_comment_with_a_key_along(tmp_path: Path) -> 
     assert list(tmp_path.glob("*small*")) == []
 
 
-def test_a_key_in_an_error_of_a_function_is_stored_without_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_in_an_error_of_a_function_is_stored_without_it(tmp_path, monkeypatch):
     monkeypatch.setattr(_secrets, "_NAMED", {VARIABLE})
 
-    def broken(text: str, prompt: str) -> str:
+    def broken(text, prompt):
         raise ValueError(f"401: {KEY}")
 
     write_planted(tmp_path, "", None, function=True)

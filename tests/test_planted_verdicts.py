@@ -1,13 +1,10 @@
 """Verdicts on studies whose truth was planted: ``benchmarks/planted.py`` has every kind, and its table."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict, replace
-from pathlib import Path
 
 import pytest
-from benchmarks.planted import KINDS, Said, Score, judged, rows, scored
+from benchmarks.planted import KINDS, Said, judged, rows, scored
 from benchmarks.planted_study import Plan, planted, true_values
 from numpy.random import default_rng
 
@@ -45,14 +42,14 @@ RIGHT = (
 
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("name", RIGHT)
-def test_what_is_said_is_true(name: str, seed: int) -> None:
+def test_what_is_said_is_true(name, seed):
     _, score = judged((name, seed))
     assert not score.false_use
     assert not score.false_refusal
     assert not score.clauses
 
 
-def _score(name: str, said: Said) -> Score:
+def _score(name, said):
     kind = KINDS[name]
     return scored(kind, planted(kind.plan, default_rng(0)), said, 0)
 
@@ -71,7 +68,7 @@ def _score(name: str, said: Said) -> Score:
         ("five prompts alike, 12% of labels at random", Said("use one prompt only", prompt="p0")),
     ],
 )
-def test_vouching_for_what_is_bad_is_a_false_use(name: str, said: Said) -> None:
+def test_vouching_for_what_is_bad_is_a_false_use(name, said):
     score = _score(name, said)
     assert score.false_use
     assert not score.false_refusal
@@ -87,7 +84,7 @@ def test_vouching_for_what_is_bad_is_a_false_use(name: str, said: Said) -> None:
         (_GROUP, Said("do not use")),
     ],
 )
-def test_refusing_what_is_good_is_a_false_do_not_use(name: str, said: Said) -> None:
+def test_refusing_what_is_good_is_a_false_do_not_use(name, said):
     score = _score(name, said)
     assert score.false_refusal
     assert not score.false_use
@@ -102,7 +99,7 @@ def test_refusing_what_is_good_is_a_false_do_not_use(name: str, said: Said) -> N
         ("stable and a third wrong", Said("do not use", cause="prompts")),
     ],
 )
-def test_naming_what_was_not_planted_is_a_false_clause(name: str, said: Said) -> None:
+def test_naming_what_was_not_planted_is_a_false_clause(name, said):
     score = _score(name, said)
     assert len(score.clauses) == 1
     assert not score.false_use
@@ -120,12 +117,12 @@ def test_naming_what_was_not_planted_is_a_false_clause(name: str, said: Said) ->
         ("stable and a third wrong", Said("do not use", cause="gold")),
     ],
 )
-def test_what_is_right_is_scored_so(name: str, said: Said) -> None:
+def test_what_is_right_is_scored_so(name, said):
     score = _score(name, said)
     assert (score.false_use, score.false_refusal, score.clauses) == ("", "", ())
 
 
-def test_an_interval_covers_what_is_true_of_very_many_texts() -> None:
+def test_an_interval_covers_what_is_true_of_very_many_texts():
     true = true_values(Plan(shares=(0.5, 0.5), wrong=0.1, noise=0.2, again=0.0))
     # A label is anew with 0.2, and then another one with 0.5: wrong 0.1 · 0.9 + 0.9 · 0.1, and two prompts
     # differ with 2 · 0.1 · 0.9.
@@ -136,7 +133,7 @@ def test_an_interval_covers_what_is_true_of_very_many_texts() -> None:
     assert (missed.quoted, len(missed.missed)) == (2, 1)
 
 
-def test_scores_that_are_kept_are_not_judged_again(tmp_path: Path) -> None:
+def test_scores_that_are_kept_are_not_judged_again(tmp_path):
     name, score = judged(("three labels", 3))
     kept = tmp_path / "scores.jsonl"
     kept.write_text(json.dumps({"name": name, **asdict(replace(score, kind="cannot tell"))}) + "\n")

@@ -1,7 +1,5 @@
 """The public names: all there, all documented, and none of them slow to import."""
 
-from __future__ import annotations
-
 import inspect
 import subprocess
 import sys
@@ -13,36 +11,36 @@ import quaver.agreement
 
 
 @pytest.mark.parametrize("name", quaver.__all__)
-def test_every_name_is_there_and_documented(name: str) -> None:
+def test_every_name_is_there_and_documented(name):
     value = getattr(quaver, name)
     assert name == "__version__" or inspect.getdoc(value)
     assert name in dir(quaver)
 
 
-def test_they_are_few() -> None:
+def test_they_are_few():
     assert len(quaver.__all__) <= 32
     assert quaver.__all__ == sorted(quaver.__all__)
 
 
 @pytest.mark.parametrize("name", quaver.agreement.__all__)
-def test_every_coefficient_is_there_and_documented(name: str) -> None:
+def test_every_coefficient_is_there_and_documented(name):
     assert inspect.getdoc(getattr(quaver.agreement, name))
     assert dir(quaver.agreement) == quaver.agreement.__all__
 
 
 @pytest.mark.parametrize("package", [quaver, quaver.agreement])
-def test_a_name_that_is_not_there(package: object) -> None:
+def test_a_name_that_is_not_there(package):
     with pytest.raises(AttributeError, match="krippendorf"):
-        package.krippendorf  # type: ignore[attr-defined]  # noqa: B018
+        package.krippendorf  # noqa: B018
 
 
-def test_namespaces_need_no_import_of_their_own() -> None:
+def test_namespaces_need_no_import_of_their_own():
     code = "import quaver; print(quaver.agreement.krippendorff_alpha([[1, 1], [2, 2]]).value)"
     assert float(subprocess.check_output([sys.executable, "-c", code], text=True)) == 1
 
 
 @pytest.mark.parametrize("module", ["quaver", "quaver.agreement", "quaver.measures", "quaver.cli.main"])
-def test_importing_loads_no_heavy_library(module: str) -> None:
+def test_importing_loads_no_heavy_library(module):
     heavy = {"polars", "altair", "numpy", "pydantic", "scipy", "xllamacpp"}
     code = f"import sys, {module}; print(*sorted({heavy} & set(sys.modules)))"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).split() == []
@@ -50,7 +48,7 @@ def test_importing_loads_no_heavy_library(module: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("module", ["quaver.study.session", "quaver.study.study_report"])
-def test_the_slow_parts_of_scipy_wait_until_something_needs_them(module: str) -> None:
+def test_the_slow_parts_of_scipy_wait_until_something_needs_them(module):
     """They take as long to load as all else that a run needs, or a report."""
     code = f"import sys, {module}; print(*sorted({{'scipy.optimize', 'scipy.stats'}} & set(sys.modules)))"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).split() == []

@@ -1,13 +1,10 @@
 """The recipes of published data sets: each can be read, is listed, and says where its data are."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,24 +18,22 @@ RECIPES = sorted(path.parent.name for path in PUBLISHED.glob("*/published.yaml")
 
 
 @pytest.fixture(name="run", scope="module")
-def _run() -> ModuleType:
+def _run():
     """The script that computes all figures again."""
     sys.path.insert(0, str(PUBLISHED))
     spec = importlib.util.spec_from_file_location("published_run", PUBLISHED / "run.py")
-    assert spec is not None
-    assert spec.loader is not None
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     sys.path.remove(str(PUBLISHED))
     return script
 
 
-def test_every_recipe_is_run(run: ModuleType) -> None:
+def test_every_recipe_is_run(run):
     assert sorted(run.SETS) == RECIPES
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_a_recipe_can_be_read(run: ModuleType, name: str) -> None:
+def test_a_recipe_can_be_read(run, name):
     spec, _ = run.read_published(PUBLISHED / name)
     file = run.SETS[name][1]
     assert file in spec.files
@@ -48,12 +43,12 @@ def test_a_recipe_can_be_read(run: ModuleType, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_a_recipe_says_where_its_data_are(run: ModuleType, name: str) -> None:
+def test_a_recipe_says_where_its_data_are(run, name):
     text = (PUBLISHED / name / "published.yaml").read_text(encoding="utf-8")
     assert re.search(rf"Get them: clone github\.com/[\w-]+/{run.SETS[name][0]}\b", text)
 
 
-def test_a_set_is_computed_again_from_its_data(run: ModuleType, tmp_path: Path) -> None:
+def test_a_set_is_computed_again_from_its_data(run, tmp_path):
     data = tmp_path / "FluffFinder" / "Data_LLM"
     data.mkdir(parents=True)
     spec, _ = run.read_published(PUBLISHED / "fluff")
@@ -66,7 +61,7 @@ def test_a_set_is_computed_again_from_its_data(run: ModuleType, tmp_path: Path) 
     assert "1.000 [" in text
 
 
-def test_data_that_are_not_there_are_said_to_be_missing(run: ModuleType, tmp_path: Path) -> None:
+def test_data_that_are_not_there_are_said_to_be_missing(run, tmp_path):
     text, verdicts = run.section("moves", tmp_path / "nowhere", "steps_100_times")
     assert not verdicts
     assert "Not computed: nowhere is not in the folder of data." in text
@@ -86,7 +81,7 @@ numbers:
 """
 
 
-def alpha() -> float:
+def alpha():
     """Krippendorff's alpha of two raters, by hand: 1 - (n - 1) Σ o_ck / Σ n_c n_k over unlike pairs."""
     flat = [label for pair in LABELS for label in pair]
     observed = sum(one != two for one, two in LABELS) * 2
@@ -94,7 +89,7 @@ def alpha() -> float:
     return 1 - (n - 1) * observed / (2 * of_a * (n - of_a))
 
 
-def written(folder: Path, text: str = PUBLISHED_FILE) -> Path:
+def written(folder, text=PUBLISHED_FILE):
     rows = [
         f"i{at},{label},{repeat},{pair[0]}"
         for at, pair in enumerate(LABELS)
@@ -105,7 +100,7 @@ def written(folder: Path, text: str = PUBLISHED_FILE) -> Path:
     return folder
 
 
-def test_each_number_is_judged_by_its_rounding(run: ModuleType, tmp_path: Path) -> None:
+def test_each_number_is_judged_by_its_rounding(run, tmp_path):
     (first, second, third), absent = run.recomputed(written(tmp_path))
     assert [one.verdict for one in (first, second, third)] == ["reproduced", "differs", "reproduced"]
     assert not absent
@@ -116,7 +111,7 @@ def test_each_number_is_judged_by_its_rounding(run: ModuleType, tmp_path: Path) 
     assert second.times_as_wide is None
 
 
-def scored(folder: Path, name: str, scores: dict[int, tuple[float, float, float]]) -> None:
+def scored(folder, name, scores):
     """A file as promptstability writes it: three repeats of LABELS, the last two alike, and its scores."""
     rows = [
         f"{at},text {at},{pair[min(repeat, 1)]},{repeat},"
@@ -128,12 +123,12 @@ def scored(folder: Path, name: str, scores: dict[int, tuple[float, float, float]
     (folder / name).write_text(head + "\n".join(rows), encoding="utf-8")
 
 
-def three_repeats() -> float:
+def three_repeats():
     counts = [[[pair[0], pair[1], pair[1]].count(label) for label in "ab"] for pair in LABELS]
     return float(alphas(np.array([counts], float))[0])
 
 
-def test_the_scores_in_promptstabilitys_files_are_published_numbers(run: ModuleType, tmp_path: Path) -> None:
+def test_the_scores_in_promptstabilitys_files_are_published_numbers(run, tmp_path):
     whole = three_repeats()
     scored(tmp_path, "within.csv", {1: (alpha() + 0.004, 0.3, 0.5), 2: (whole + 0.02, 0.2, 0.4)})
     text = "files: {within: {file: within.csv, scores: 2}, gone: {file: gone.csv, scores: 2}}\n"
@@ -148,7 +143,7 @@ def test_the_scores_in_promptstabilitys_files_are_published_numbers(run: ModuleT
     assert first.times_as_wide > 1
 
 
-def test_scores_that_stand_in_a_table_of_their_own(run: ModuleType, tmp_path: Path) -> None:
+def test_scores_that_stand_in_a_table_of_their_own(run, tmp_path):
     scored(tmp_path, "within.csv", {1: (0.1, 0.0, 0.2)})
     rows = f"1,{alpha()!r},a,Filtered\n2,{three_repeats()!r},a,Filtered\n1,0.5,b,Filtered\n"
     (tmp_path / "all.csv").write_text(f"iteration,ka_mean,dataset,type\n{rows}", encoding="utf-8")
@@ -158,7 +153,7 @@ def test_scores_that_stand_in_a_table_of_their_own(run: ModuleType, tmp_path: Pa
     assert [one.verdict for one in numbers] == ["reproduced", "reproduced"]
 
 
-def test_answers_as_they_were_written_are_measured_as_such(run: ModuleType, tmp_path: Path) -> None:
+def test_answers_as_they_were_written_are_measured_as_such(run, tmp_path):
     said = [("a", "a."), ("a", "a"), ("b", "It is b"), ("b", "b"), ("a", "b")]
     rows = [f"{at},{n},{pair[n]}" for at, pair in enumerate(said) for n in range(2)]
     (tmp_path / "raw.csv").write_text("id,iteration,answer\n" + "\n".join(rows) + "\n", encoding="utf-8")
@@ -172,7 +167,7 @@ def test_answers_as_they_were_written_are_measured_as_such(run: ModuleType, tmp_
     assert one.verdict == "reproduced"
 
 
-def test_scores_by_temperature(run: ModuleType, tmp_path: Path) -> None:
+def test_scores_by_temperature(run, tmp_path):
     rows = [
         f"{at},text {at},{label},{prompt},{heat},{alpha() if heat == '0.5' else ''},0.1,0.6"
         for heat in ("0.5", "5.0")
@@ -206,8 +201,8 @@ def test_a_mistake_is_one_error(
         run.recomputed(written(tmp_path, PUBLISHED_FILE.replace(*change, 1)))
 
 
-def test_numbers_are_read_with_their_decimals(run: ModuleType) -> None:
-    read: Any = sys.modules["recompute"].read_number
+def test_numbers_are_read_with_their_decimals(run):
+    read = sys.modules["recompute"].read_number
     texts = ("0.90", 0.9, "94%", "94.5 %", "−.12", 1, "1e-3")
     expected = [(0.9, 2), (0.9, 1), (0.94, 2), (0.945, 3), (-0.12, 2), (1.0, 0), (0.001, 3)]
     assert [read(text, "") for text in texts] == expected
@@ -216,9 +211,7 @@ def test_numbers_are_read_with_their_decimals(run: ModuleType) -> None:
             read(wrong, "")
 
 
-def test_labels_in_several_files_are_one_table_with_true_labels_of_another(
-    run: ModuleType, tmp_path: Path
-) -> None:
+def test_labels_in_several_files_are_one_table_with_true_labels_of_another(run, tmp_path):
     for prompt, labels in (("0", "1012"), ("1", "1116")):
         lines = [f"q{at // 2} 0 p{at % 2} {label}" for at, label in enumerate(labels)]
         path = tmp_path / "gpt" / f"graded_{prompt}.txt"

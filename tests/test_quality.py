@@ -1,10 +1,7 @@
 """The gate of a whole study: the same issues from Python, on the page and from run, status and measure."""
 
-from __future__ import annotations
-
 import importlib
 import json
-from pathlib import Path
 
 import pytest
 from tests.cli.commands import here
@@ -34,7 +31,7 @@ STUDY = {
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     rows = "".join(f"i{n},Text {n}\n" for n in range(100))
     written(tmp_path, json.dumps(STUDY), "id,text\n" + rows)
     (tmp_path / "half_read.py").write_text(MODEL)
@@ -42,10 +39,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_run_status_and_measure_print_the_gate_of_the_report(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def typed(*arguments: str) -> str:
+def test_run_status_and_measure_print_the_gate_of_the_report(folder, monkeypatch, capsys):
+    def typed(*arguments):
         return here(folder, *arguments, monkeypatch=monkeypatch, capsys=capsys).stdout
 
     function = ("--function", "fake=half_read:annotate")

@@ -1,7 +1,5 @@
 """The R code of docs/paper.md shows the scores of one evaluator, in R if it is there."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess
@@ -18,7 +16,7 @@ LABELS = ["NA", "01", "T"]
 
 
 @pytest.fixture(scope="module")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tables(tmp_path_factory):
     """The report's tables of a study with two models and three evaluators."""
     home = tmp_path_factory.mktemp("r")
     rows = [f"i{n},text {n},{LABELS[n % 3]}" for n in range(6)]
@@ -33,11 +31,11 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "measures": [{"use": "inter_pss"}],
     }
 
-    def one(text: str, prompt: str) -> str:
+    def one(text, prompt):
         n = int(text.split()[1])
         return "hm" if n == 5 else LABELS[n % 3]
 
-    def two(text: str, prompt: str) -> str:
+    def two(text, prompt):
         return one(text, prompt) if "is it" in prompt else "T"
 
     opened = Study.open(study, folder=home / "study", functions={"one": one, "two": two})
@@ -45,15 +43,14 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return opened.report().parent
 
 
-def code() -> str:
+def code():
     return "\n".join(
         re.findall(r"^```r\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     )
 
 
-def test_the_scores_that_are_shown_are_distinguished(tables: Path) -> None:
+def test_the_scores_that_are_shown_are_distinguished(tables):
     shown = re.search(r"scores\[, c\((.*?)\)\]", code())
-    assert shown is not None
     columns = re.findall(r'"(\w+)"', shown[1])
     frame = pl.read_csv(tables / "estimates.csv", infer_schema_length=None)
     scores = frame.filter(measure="inter_pss", evaluator="first_label").drop_nulls("value").select(columns)
@@ -62,7 +59,7 @@ def test_the_scores_that_are_shown_are_distinguished(tables: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("Rscript") is None, reason="R is not installed")
-def test_r_runs_it(tables: Path) -> None:
+def test_r_runs_it(tables):
     done = subprocess.run(
         ["Rscript", "-e", code()], cwd=tables, capture_output=True, text=True, timeout=60, check=False
     )

@@ -1,10 +1,7 @@
 """What the README shows works as it is written there."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,16 +11,14 @@ README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.long
-def test_python_example(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_python_example(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     things = ["film", "book", "play", "song", "meal", "walk", "show", "game", "view", "city", "tale", "day"]
     good = [f"Lovely {thing}!,positive" for thing in things]
     bad = [f"Dull {thing}.,negative" for thing in things]
     Path("items.csv").write_text("\n".join(["text,label", *good, *bad]) + "\n")
     (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    shown: dict[str, Any] = {"__name__": "readme"}
+    shown = {"__name__": "readme"}
     exec(compile(code, "README.md", "exec"), shown)
     # Prompts that begin with "Choose" always get positive: half of their labels are wrong, all others right.
     found = shown["found"]
@@ -37,12 +32,12 @@ def test_python_example(
     assert found.report.exists()
 
 
-def test_commands_in_the_table_exist() -> None:
+def test_commands_in_the_table_exist():
     named = set(re.findall(r"^\| `quaver (\w+)", README, re.MULTILINE))
     assert named
     assert named <= set(COMMANDS)
 
 
-def test_pictures_are_there() -> None:
+def test_pictures_are_there():
     for picture in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", README):
         assert (Path(__file__).parents[1] / picture).is_file()

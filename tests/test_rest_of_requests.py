@@ -1,22 +1,17 @@
 """What is left of a partly answered request is asked as the whole would have been: under its schema."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
-from tests.held_server import Held, held_server
+from tests.held_server import held_server
 from tests.studies import ITEMS, written
 
 from quaver.study.session import Study
 
-STUDY: dict[str, Any] = {
+STUDY = {
     "task": {"held": True, "fields": {"tone": {"labels": ["positive", "negative"], "gold": "truth"}}},
     "items": {"source": "items.csv", "id": "id", "text": "{{ text }}"},
     "prompt": {"instruction": "Is this positive or negative?"},
@@ -27,29 +22,29 @@ STUDY: dict[str, Any] = {
 
 
 @pytest.fixture
-def server() -> Iterator[tuple[str, Held]]:
+def server():
     with held_server() as served:
         yield served
 
 
-def study(folder: Path, url: str, **changes: Any) -> Study:
+def study(folder, url, **changes):
     model = {"name": "m", "use": "openai_compatible", "preset": "vllm", "model": "tiny", "base_url": url}
     path = written(folder, json.dumps({**STUDY, "models": [model], **changes}), ITEMS)
     return Study.open(path, folder=folder / "answers")
 
 
-def held_to_schema(held: Held) -> bool:
+def held_to_schema(held):
     """Whether every request was held to a schema."""
     asked = [body for body in held.bodies if "positive or negative" in body["messages"][-1]["content"]]
     return bool(asked) and all("response_format" in body for body in asked)
 
 
-def all_follow_their_schema(of: Study) -> bool:
+def all_follow_their_schema(of):
     frame = of.annotations()
     return frame.height > 0 and frame["status"].cast(pl.String).unique().to_list() == ["valid"]
 
 
-def test_more_repeats(tmp_path: Path, server: tuple[str, Held]) -> None:
+def test_more_repeats(tmp_path, server):
     url, held = server
     study(tmp_path, url).run()
     held.bodies.clear()
@@ -59,7 +54,7 @@ def test_more_repeats(tmp_path: Path, server: tuple[str, Held]) -> None:
     assert all_follow_their_schema(more)
 
 
-def test_failed_calls(tmp_path: Path, server: tuple[str, Held]) -> None:
+def test_failed_calls(tmp_path, server):
     url, held = server
     study(tmp_path, url).run()
     with closing(sqlite3.connect(tmp_path / "answers" / "responses.db")) as db, db:
@@ -71,7 +66,7 @@ def test_failed_calls(tmp_path: Path, server: tuple[str, Held]) -> None:
     assert all_follow_their_schema(again)
 
 
-def test_reuse(tmp_path: Path, server: tuple[str, Held]) -> None:
+def test_reuse(tmp_path, server):
     url, held = server
     study(tmp_path / "first", url).run()
     held.bodies.clear()

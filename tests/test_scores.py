@@ -1,10 +1,5 @@
 """Studies that ask for scores, from the study file to accuracy and compliance."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from quaver.errors import SpecError, UnknownName
@@ -16,10 +11,10 @@ ONE_NUMBER = "How likely is it that this text is toxic? Answer with one number f
 class Rater:
     """A model that is always right, in the form that it is asked for."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.asked = 0
 
-    def __call__(self, text: str, prompt: str) -> str:
+    def __call__(self, text, prompt):
         self.asked += 1
         toxic = "vile" in text
         if "0 to 1" in prompt:
@@ -27,7 +22,7 @@ class Rater:
         return "yes, not no" if toxic else "no, or maybe yes"
 
 
-def study(folder: Path, labels: list[str], score: dict[str, Any], **more: Any) -> dict[str, Any]:
+def study(folder, labels, score, **more):
     rows = (f"{i},{'vile' if i % 2 else 'kind'} words,{'yes' if i % 2 else 'no'}" for i in range(6))
     (folder / "items.csv").write_text("\n".join(["id,text,truth", *rows]) + "\n", encoding="utf-8")
     return {
@@ -44,12 +39,12 @@ def study(folder: Path, labels: list[str], score: dict[str, Any], **more: Any) -
     }
 
 
-def measured(opened: Study) -> dict[tuple[str, str], float | None]:
+def measured(opened):
     return {(one.measure, one.cell["factor_output"]): one.value for one in opened.estimates()}
 
 
 @pytest.mark.parametrize("labels", [["yes", "no"], ["no", "yes"]])
-def test_a_perfect_model_is_right_whatever_the_order_of_the_labels(tmp_path: Path, labels: list[str]) -> None:
+def test_a_perfect_model_is_right_whatever_the_order_of_the_labels(tmp_path, labels):
     asked = study(tmp_path, labels, {"text": ONE_NUMBER, "score_of": "yes"})
     opened = Study.open(asked, folder=tmp_path / "study", functions={"rater": Rater()})
     opened.run()
@@ -58,7 +53,7 @@ def test_a_perfect_model_is_right_whatever_the_order_of_the_labels(tmp_path: Pat
     }
 
 
-def test_a_score_that_names_no_label_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
+def test_a_score_that_names_no_label_is_refused_before_anything_is_asked(tmp_path):
     rater = Rater()
     asked = study(tmp_path, ["yes", "no"], {"text": ONE_NUMBER})
     with pytest.raises(SpecError, match="score_of"):
@@ -70,7 +65,7 @@ def test_a_score_that_names_no_label_is_refused_before_anything_is_asked(tmp_pat
     assert rater.asked == 0
 
 
-def test_answers_are_read_again_where_the_score_is_of_another_label(tmp_path: Path) -> None:
+def test_answers_are_read_again_where_the_score_is_of_another_label(tmp_path):
     rater = Rater()
     for label, right in (("yes", 1.0), ("no", 0.0)):
         asked = study(tmp_path, ["yes", "no"], {"text": ONE_NUMBER, "score_of": label})
@@ -80,7 +75,7 @@ def test_answers_are_read_again_where_the_score_is_of_another_label(tmp_path: Pa
     assert rater.asked == 12  # 6 items, 2 prompts
 
 
-def test_tied_scores_comply_and_are_not_right(tmp_path: Path) -> None:
+def test_tied_scores_comply_and_are_not_right(tmp_path):
     asked = study(tmp_path, ["yes", "no"], {})
     functions = {"rater": lambda text, prompt: "yes: 0.5\nno: 0.5" if "sum to 1" in prompt else "yes"}
     opened = Study.open(asked, folder=tmp_path / "study", functions=functions)

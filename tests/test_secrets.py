@@ -1,7 +1,5 @@
 """What is taken for a key, and what is left alone."""
 
-from __future__ import annotations
-
 import base64
 import html
 import json
@@ -32,7 +30,7 @@ VALUE = 'zq7/"key"+<one>=ü'
         base64.urlsafe_b64encode(f"user:{VALUE}".encode()).decode(),
     ],
 )
-def test_a_value_is_found_however_it_is_written(written: str) -> None:
+def test_a_value_is_found_however_it_is_written(written):
     keys = Keys({"OPENAI_API_KEY": VALUE})
     text = f"before {written} after"
     assert keys.within(text) == "OPENAI_API_KEY"
@@ -42,7 +40,7 @@ def test_a_value_is_found_however_it_is_written(written: str) -> None:
     assert keys.within(text.encode("utf-16-le")) in ("OPENAI_API_KEY", None)
 
 
-def test_values_that_any_text_may_hold_stop_nothing() -> None:
+def test_values_that_any_text_may_hold_stop_nothing():
     common = {"POSTGRES_PASSWORD": "postgres", "LM_API_TOKEN": "lm-studio", "VLLM_API_KEY": "EMPTY"}
     text = "postgres lm-studio EMPTY"
     assert Keys(common).within(text) is None
@@ -50,7 +48,7 @@ def test_values_that_any_text_may_hold_stop_nothing() -> None:
     assert without_key_values(text, common) == "[POSTGRES_PASSWORD] lm-studio EMPTY"
 
 
-def test_a_short_value_of_a_provider_is_a_key_unless_it_is_a_word() -> None:
+def test_a_short_value_of_a_provider_is_a_key_unless_it_is_a_word():
     keys = Keys({"OPENAI_API_KEY": "zq7+4xW", "VLLM_API_KEY": "testing", "DB_PASSWORD": "zq7+4xV"})
     assert keys.within("a zq7+4xW b") == "OPENAI_API_KEY"
     assert keys.within("testing zq7+4xV") is None
@@ -70,7 +68,7 @@ def test_a_short_value_of_a_provider_is_a_key_unless_it_is_a_word() -> None:
         "ghp_" + "a1B2" * 9,
     ],
 )
-def test_what_nobody_writes_for_anything_else(line: str) -> None:
+def test_what_nobody_writes_for_anything_else(line):
     assert is_key_shaped(line)
 
 
@@ -88,11 +86,11 @@ def test_what_nobody_writes_for_anything_else(line: str) -> None:
         "# OPENAI_API_KEY: see https://example.org",
     ],
 )
-def test_what_only_sounds_like_one(line: str) -> None:
+def test_what_only_sounds_like_one(line):
     assert not is_key_shaped(line)
 
 
-def test_an_error_says_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_says_no_key(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", VALUE)
     error = QuaverError(f"no {VALUE}", expected=VALUE, found="x" * 995 + VALUE, fix=quote(VALUE))
     error.where = f"http://me:hunter2@host/{VALUE}"
@@ -101,7 +99,7 @@ def test_an_error_says_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "hunter2" not in shown
 
 
-def test_a_document_that_holds_itself_is_read_once() -> None:
-    document: dict[str, object] = {"a": ["b"]}
+def test_a_document_that_holds_itself_is_read_once():
+    document = {"a": ["b"]}
     document["c"] = document
     assert list(texts_in(document)) == [(("a",), "a"), (("c",), "c"), (("a", 0), "b")]

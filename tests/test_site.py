@@ -1,7 +1,5 @@
 """The documentation as a site: it builds without a warning, and has a page for everything."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -33,7 +31,7 @@ SECTIONS = (
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(folder)],
@@ -49,34 +47,34 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_every_measure_has_a_page_with_its_worked_number_and_source(site: Path) -> None:
+def test_every_measure_has_a_page_with_its_worked_number_and_source(site):
     for name in registry.names("measures"):
         page = (site / "measures" / name / "index.html").read_text(encoding="utf-8")
         for part in ("&gt;&gt;&gt;", "ndefined", "Source: ", "Every measure"):
             assert part in page, (name, part)
 
 
-def test_every_command_is_in_the_reference(site: Path) -> None:
+def test_every_command_is_in_the_reference(site):
     page = (site / "reference" / "commands" / "index.html").read_text(encoding="utf-8")
     for command in COMMANDS:
         assert f"quaver {command}" in page
 
 
-def test_every_key_of_the_study_file_is_in_the_reference(site: Path) -> None:
+def test_every_key_of_the_study_file_is_in_the_reference(site):
     page = (site / "reference" / "study-file" / "index.html").read_text(encoding="utf-8")
     for key, field in json_schema()["properties"].items():
         assert f'id="{key}"' in page
         assert field["description"].split("<")[0].split("`")[0] in page
 
 
-def test_nothing_is_requested_from_a_network(site: Path) -> None:
+def test_nothing_is_requested_from_a_network(site):
     loaded = re.compile(r"<(?:script|link|img)[^>]+(?:src|href)=\"?https?://(?!squidfunk)", re.IGNORECASE)
     for page in site.rglob("*.html"):
         found = [one for one in loaded.findall(page.read_text(encoding="utf-8")) if "canonical" not in one]
         assert not found, page
 
 
-def test_the_sidebar_is_a_way_through_and_every_page_can_be_searched_in_light_and_dark(site: Path) -> None:
+def test_the_sidebar_is_a_way_through_and_every_page_can_be_searched_in_light_and_dark(site):
     page = (site / "compare" / "index.html").read_text(encoding="utf-8")
     sidebar = page.partition("md-nav--primary")[2]
     places = [sidebar.index(part) for part in SECTIONS]
@@ -87,13 +85,13 @@ def test_the_sidebar_is_a_way_through_and_every_page_can_be_searched_in_light_an
     assert {one["location"] for one in found} >= {"paper/", "notebook/", "tutorials/get-started/"}
 
 
-def test_every_public_name_has_a_place_in_the_python_reference(site: Path) -> None:
+def test_every_public_name_has_a_place_in_the_python_reference(site):
     pages = [path.read_text(encoding="utf-8") for path in (site / "reference" / "python").rglob("*.html")]
     for name in set(quaver.__all__) - {"__version__", "agreement", "errors", "measures"}:
         assert any(f'.{name}"' in page for page in pages), name
 
 
-def test_the_gallery_shows_reports_that_open_from_the_site_alone(site: Path) -> None:
+def test_the_gallery_shows_reports_that_open_from_the_site_alone(site):
     page = (site / "gallery" / "index.html").read_text(encoding="utf-8")
     for bundle in (site / "gallery").glob("*.quaver.zip"):
         name = bundle.name.removesuffix(".quaver.zip")
@@ -105,7 +103,7 @@ def test_the_gallery_shows_reports_that_open_from_the_site_alone(site: Path) -> 
     assert page.count("<iframe") >= 3
 
 
-def test_a_pages_figures_say_at_its_end_where_they_come_from() -> None:
+def test_a_pages_figures_say_at_its_end_where_they_come_from():
     for page in (ROOT / "docs" / "studies").glob("*.md"):
         text = page.read_text(encoding="utf-8")
         assert text.index("<!-- made: run -->") > text.rindex("\n## ")

@@ -1,9 +1,5 @@
 """The small version of a study: what it changes, where it stands, and what is wrong with one."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from tests.cli.commands import numbers, quaver
 from tests.studies import STUDY, written
@@ -19,11 +15,11 @@ SMALL = STUDY + (
 )
 
 
-def opened(path: Path, *, small: bool = False) -> Study:
+def opened(path, *, small=False):
     return Study.open(path, functions={"fake": lambda text, prompt: "positive"}, small=small)
 
 
-def test_only_what_is_named_changes_and_the_rest_stays(tmp_path: Path) -> None:
+def test_only_what_is_named_changes_and_the_rest_stays(tmp_path):
     path = written(tmp_path, SMALL)
     study, small = opened(path), opened(path, small=True)
     assert (study.spec.items.sample, study.spec.repeats) == (None, 3)
@@ -36,14 +32,14 @@ def test_only_what_is_named_changes_and_the_rest_stays(tmp_path: Path) -> None:
     assert study.status().answered == 0
 
 
-def test_its_notes_are_in_the_plan(tmp_path: Path) -> None:
+def test_its_notes_are_in_the_plan(tmp_path):
     small = opened(written(tmp_path, SMALL), small=True)
     assert set(small.spec.notes) <= set(small.plan().notes)
     assert small.spec.notes
 
 
 @pytest.mark.long
-def test_the_command_says_what_it_runs_and_what_that_cannot_say(tmp_path: Path) -> None:
+def test_the_command_says_what_it_runs_and_what_that_cannot_say(tmp_path):
     written(tmp_path, SMALL)
     (tmp_path / "mine.py").write_text("def same(text, prompt):\n    return 'positive'\n")
     done = quaver(tmp_path, "run", "study.yaml", "--small", "--function", "fake=mine:same")
@@ -54,18 +50,18 @@ def test_the_command_says_what_it_runs_and_what_that_cannot_say(tmp_path: Path) 
     assert numbers(collected)[-2:] == [4, 4]
 
 
-def test_a_study_without_one_is_an_error(tmp_path: Path) -> None:
+def test_a_study_without_one_is_an_error(tmp_path):
     with pytest.raises(SpecError, match="no small version"):
         opened(written(tmp_path), small=True)
 
 
-def test_what_is_wrong_in_it_is_found_in_its_own_file(tmp_path: Path) -> None:
+def test_what_is_wrong_in_it_is_found_in_its_own_file(tmp_path):
     path = written(tmp_path, STUDY + "small: {itms: {sample: 2}}\n")
     with pytest.raises(SpecError, match=r"study\.small\.yaml"):
         opened(path, small=True)
 
 
-def test_a_measure_may_be_taken_of_a_part_only(tmp_path: Path) -> None:
+def test_a_measure_may_be_taken_of_a_part_only(tmp_path):
     measures = "measures:\n  - {use: accuracy, by: [], only: {decoding: drawn}}\n"
     study = opened(written(tmp_path, SMALL + measures))
     study.run()

@@ -1,7 +1,5 @@
 """Data flows one way: no stage imports another one, and what they share imports no stage."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 
@@ -25,9 +23,9 @@ STAGES = {
 SHARED = {"core", "errors", "_secrets"}
 
 
-def imported(path: Path) -> set[str]:
+def imported(path):
     """The parts of Quaver that a file imports, wherever in it."""
-    found: set[str] = set()
+    found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found |= {one.name for one in node.names}
@@ -37,17 +35,17 @@ def imported(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("stage", sorted(STAGES))
-def test_a_stage_imports_what_is_shared_and_no_other_stage(stage: str) -> None:
+def test_a_stage_imports_what_is_shared_and_no_other_stage(stage):
     for path in (ROOT / stage).rglob("*.py"):
         assert imported(path) <= STAGES[stage] | SHARED, path.name
 
 
-def test_what_is_shared_imports_no_stage() -> None:
+def test_what_is_shared_imports_no_stage():
     for path in [ROOT / "errors.py", ROOT / "_secrets.py", *(ROOT / "core").glob("*.py")]:
         assert imported(path) <= SHARED, path.name
 
 
-def test_only_the_commands_print() -> None:
+def test_only_the_commands_print():
     for path in ROOT.rglob("*.py"):
         if "cli" not in path.relative_to(ROOT).parts:
             calls = (n for n in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(n, ast.Call))

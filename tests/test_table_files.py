@@ -1,14 +1,10 @@
 """Any file of labels is measured, or is one error that names it, and leaves nothing behind."""
 
-from __future__ import annotations
-
 import json
 import os
-from pathlib import Path
 from random import Random
-from typing import Any
 
-from tests.table_files import TableFile, table_files
+from tests.table_files import table_files
 
 import quaver
 from quaver.errors import QuaverError
@@ -19,7 +15,7 @@ COUNT = int(os.environ.get("QUAVER_TABLE_FILES", "150"))
 """The first file's seed, and how many; `make damage` goes through 1,500."""
 
 
-def test_a_file_is_imported_and_measured_or_an_error(tmp_path: Path) -> None:
+def test_a_file_is_imported_and_measured_or_an_error(tmp_path):
     studied = 0
     for file in table_files(tmp_path, FIRST, COUNT):
         random = Random(file.path.parent.name)
@@ -35,7 +31,7 @@ def test_a_file_is_imported_and_measured_or_an_error(tmp_path: Path) -> None:
     assert studied > COUNT // 10
 
 
-def test_a_file_agrees_or_is_an_error(tmp_path: Path) -> None:
+def test_a_file_agrees_or_is_an_error(tmp_path):
     agreed = 0
     for file in table_files(tmp_path, FIRST, COUNT):
         try:
@@ -45,7 +41,7 @@ def test_a_file_agrees_or_is_an_error(tmp_path: Path) -> None:
     assert agreed > COUNT // 20
 
 
-def test_a_file_is_a_table_of_items_or_an_error(tmp_path: Path) -> None:
+def test_a_file_is_a_table_of_items_or_an_error(tmp_path):
     planned = 0
     for file in table_files(tmp_path, FIRST, COUNT):
         items = {
@@ -64,7 +60,7 @@ def test_a_file_is_a_table_of_items_or_an_error(tmp_path: Path) -> None:
     assert planned > COUNT // 20
 
 
-def _columns(file: TableFile) -> dict[str, str]:
+def _columns(file):
     random = Random(file.path.parent.name)
     usual = {
         "item": ("item", "id", "unit"),
@@ -75,19 +71,19 @@ def _columns(file: TableFile) -> dict[str, str]:
     return {role: random.choice(names or file.columns or ["item"]) for role, names in known.items()}
 
 
-def _roles(file: TableFile, random: Random) -> dict[str, Any]:
-    def one() -> str | None:
+def _roles(file, random):
+    def one():
         return random.choice(file.columns) if file.columns and random.random() < 0.15 else None
 
     roles = ("item", "label", "gold", "text", "repeat", "variant")
     return {role: column for role in roles if (column := one())}
 
 
-def _names_the_file(error: QuaverError, file: TableFile) -> None:
+def _names_the_file(error, file):
     assert file.path.name in (error.where or ""), (file, str(error))
     _says_where(error, file)
 
 
-def _says_where(error: QuaverError, file: TableFile) -> None:
+def _says_where(error, file):
     assert error.where, file
     assert len(str(error)) < 4000, file

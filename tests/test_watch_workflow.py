@@ -1,14 +1,10 @@
 """The workflow that watches a model: its own steps, run for real on the example repository."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
@@ -16,7 +12,7 @@ from tests.test_action import EXAMPLE
 
 
 @pytest.fixture
-def checkout(tmp_path: Path) -> Path:
+def checkout(tmp_path):
     shutil.copytree(EXAMPLE, tmp_path / "checkout")
     commands = tmp_path / "bin"
     commands.mkdir()
@@ -27,23 +23,23 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path / "checkout"
 
 
-def scripts(path: Path) -> dict[str, str]:
+def scripts(path):
     """The workflow's own steps by name."""
     (job,) = YAML(typ="safe").load(path.read_text())["jobs"].values()
     return {step["name"]: step["run"] for step in job["steps"] if "run" in step}
 
 
-def sh(script: str, folder: Path, **more: str) -> int:
+def sh(script, folder, **more):
     environment = {**os.environ, "PATH": f"{folder.parent / 'bin'}:{os.environ['PATH']}", **more}
     return subprocess.run(["bash", "-eo", "pipefail", "-c", script], cwd=folder, env=environment).returncode
 
 
-def message(checkout: Path) -> dict[str, Any]:
+def message(checkout):
     return dict(json.loads((checkout / "message.json").read_text()))
 
 
 @pytest.mark.long
-def test_the_workflow_for_github(checkout: Path) -> None:
+def test_the_workflow_for_github(checkout):
     steps = scripts(EXAMPLE / ".github" / "workflows" / "watch.yml")
     assert sh(steps["Look"], checkout) == 0
     assert message(checkout)["event"] == "quaver.watch.first"
@@ -56,7 +52,7 @@ def test_the_workflow_for_github(checkout: Path) -> None:
     assert (checkout / "sent.txt").read_text().split()[-3:] == ["-d", "@message.json", hook]
 
 
-def test_the_job_for_gitlab_takes_the_same_look() -> None:
+def test_the_job_for_gitlab_takes_the_same_look():
     job = YAML(typ="safe").load((EXAMPLE / "watch.gitlab-ci.yml").read_text())["watch"]
     assert job["script"] == [scripts(EXAMPLE / ".github" / "workflows" / "watch.yml")["Look"]]
     assert job["cache"]["paths"] == ["prompts/tickets/watch"]

@@ -5,8 +5,6 @@ rules: a command begins a line, ``::name key=value,key=value::message``; in its 
 anywhere, ``##[name key=value;…]message``.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 COMMANDS = frozenset(
@@ -26,13 +24,13 @@ class Command:
     properties: dict[str, str] = field(default_factory=dict)
 
 
-def commands_in(log: str) -> list[Command]:
+def commands_in(log):
     """The commands of a log."""
     lines = log.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     return [found for line in lines if (found := _newer(line) or _older(line)) is not None]
 
 
-def _newer(line: str) -> Command | None:
+def _newer(line):
     line = line.lstrip()
     if not line.startswith("::"):
         return None
@@ -43,7 +41,7 @@ def _newer(line: str) -> Command | None:
     return Command(name, _unescaped(message), _properties(given, ",", {":": "%3A", ",": "%2C"}))
 
 
-def _older(line: str) -> Command | None:
+def _older(line):
     _, prefix, rest = line.partition("##[")
     info, closing, message = rest.partition("]")
     name, _, given = info.partition(" ")
@@ -52,12 +50,12 @@ def _older(line: str) -> Command | None:
     return Command(name, _unescaped(message, {";": "%3B", "]": "%5D"}), _properties(given, ";", {}))
 
 
-def _properties(given: str, separator: str, more: dict[str, str]) -> dict[str, str]:
+def _properties(given, separator, more):
     pairs = (part.partition("=") for part in given.strip().split(separator) if part)
     return {name: _unescaped(value, more) for name, _, value in pairs if value}
 
 
-def _unescaped(text: str, more: dict[str, str] | None = None) -> str:
+def _unescaped(text, more=None):
     for character, escape in ({"\r": "%0D", "\n": "%0A"} | (more or {}) | {"%": "%25"}).items():
         text = text.replace(escape, character)
     return text

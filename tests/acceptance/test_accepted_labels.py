@@ -1,7 +1,5 @@
 """Which labels may be accepted, from annotations to decisions."""
 
-from __future__ import annotations
-
 import csv
 import io
 
@@ -11,7 +9,7 @@ import pytest
 import scipy
 from tests.designed_gold import designed
 
-from quaver.acceptance.accepted_labels import Acceptance, accepted_labels, treated
+from quaver.acceptance.accepted_labels import accepted_labels, treated
 from quaver.acceptance.item_scores import evidence_of, scored, shift_p
 from quaver.acceptance.selection import Candidates, select
 from quaver.errors import MeasureError, UnknownName
@@ -20,7 +18,7 @@ LABELS = ("a", "b")
 PROMPTS = 5
 
 
-def annotations(seed: int = 0, items: int = 1200, *, lean: float = 0.0) -> pl.DataFrame:
+def annotations(seed=0, items=1200, *, lean=0.0):
     """Labels of five prompts; an item's are right together or wrong together. ``lean``: also wrong in x."""
     draw = np.random.default_rng(seed)
     truth = draw.integers(0, 2, items)
@@ -42,12 +40,12 @@ def annotations(seed: int = 0, items: int = 1200, *, lean: float = 0.0) -> pl.Da
     )
 
 
-def of(frame: pl.DataFrame, n: int = 300, design: str = "simple", **options: object) -> Acceptance:
-    evidence = evidence_of(designed(frame, n, 1, design), LABELS, groups=("party",))  # type: ignore[arg-type]
-    return accepted_labels(evidence, **options)  # type: ignore[arg-type]
+def of(frame, n=300, design="simple", **options):
+    evidence = evidence_of(designed(frame, n, 1, design), LABELS, groups=("party",))
+    return accepted_labels(evidence, **options)
 
 
-def test_every_item_has_a_decision() -> None:
+def test_every_item_has_a_decision():
     found = of(annotations())
     counts = dict(found.table["decision"].value_counts().iter_rows())
     assert counts["gold"] == 300
@@ -62,7 +60,7 @@ def test_every_item_has_a_decision() -> None:
     )
 
 
-def test_evidence_is_that_of_the_answers() -> None:
+def test_evidence_is_that_of_the_answers():
     frame = pl.DataFrame(
         {
             "item": list("111222333"),
@@ -82,7 +80,7 @@ def test_evidence_is_that_of_the_answers() -> None:
     assert found.candidates.tolist() == [True, True, False]
 
 
-def test_probabilities_say_how_sure_a_label_is_that_was_not_given() -> None:
+def test_probabilities_say_how_sure_a_label_is_that_was_not_given():
     frame = pl.DataFrame(
         {
             "item": list("112"),
@@ -99,7 +97,7 @@ def test_probabilities_say_how_sure_a_label_is_that_was_not_given() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("design", ["simple", "stratified", "poisson"])
-def test_the_promise_is_kept_whatever_the_design(design: str) -> None:
+def test_the_promise_is_kept_whatever_the_design(design):
     broken, shares = 0, []
     for seed in range(20):
         frame = annotations(seed)
@@ -113,7 +111,7 @@ def test_the_promise_is_kept_whatever_the_design(design: str) -> None:
     assert np.mean(shares) > 0.2
 
 
-def test_a_score_that_is_learned_looks_at_no_gold_label_of_its_own_fold() -> None:
+def test_a_score_that_is_learned_looks_at_no_gold_label_of_its_own_fold():
     evidence = evidence_of(designed(annotations(), 300, 1), LABELS, groups=("party",))
     before = scored(evidence, 3)
     gold = evidence.gold.copy()
@@ -125,7 +123,7 @@ def test_a_score_that_is_learned_looks_at_no_gold_label_of_its_own_fold() -> Non
     assert not np.array_equal(after, before)
 
 
-def test_what_gold_labels_do_not_show_changes_no_order() -> None:
+def test_what_gold_labels_do_not_show_changes_no_order():
     evidence = evidence_of(designed(annotations(items=400), 60, 1), LABELS, groups=("party",))
     ranks = scipy.stats.rankdata(evidence.agreement) + scipy.stats.rankdata(evidence.confidence)
     found = scored(evidence, 7)
@@ -133,7 +131,7 @@ def test_what_gold_labels_do_not_show_changes_no_order() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_group_that_every_prompt_misreads_goes_to_people(seed: int) -> None:
+def test_a_group_that_every_prompt_misreads_goes_to_people(seed):
     frame = designed(annotations(seed, lean=0.3), 300, 1, "simple")
     learned = accepted_labels(evidence_of(frame, LABELS, groups=("party",)), error=0.1)
     unaware = accepted_labels(evidence_of(frame.drop("confidence"), LABELS), error=0.1)
@@ -143,7 +141,7 @@ def test_a_group_that_every_prompt_misreads_goes_to_people(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_labels_that_are_all_equally_sure_are_told_apart_by_gold_labels_alone(seed: int) -> None:
+def test_labels_that_are_all_equally_sure_are_told_apart_by_gold_labels_alone(seed):
     draw = np.random.default_rng(seed)
     size = int(draw.integers(20, 300))
     base = np.full(size, np.log((size + 1) / (size - 1)))  # the log odds of the mean rank
@@ -154,7 +152,7 @@ def test_labels_that_are_all_equally_sure_are_told_apart_by_gold_labels_alone(se
     assert found == pytest.approx(pearson, abs=0.02)
 
 
-def test_one_prompt_without_confidences_is_the_answer_or_one_error() -> None:
+def test_one_prompt_without_confidences_is_the_answer_or_one_error():
     for seed in range(8):
         frame = annotations(seed, 300).filter(pl.col("variant") == "p0").drop("confidence")
         found = of(frame, 120)
@@ -162,7 +160,7 @@ def test_one_prompt_without_confidences_is_the_answer_or_one_error() -> None:
         assert found.accepted in (0, 180)  # all or none: nothing tells them apart, unless gold labels do
 
 
-def test_a_group_that_is_treated_worse_is_named() -> None:
+def test_a_group_that_is_treated_worse_is_named():
     evidence = evidence_of(
         designed(annotations(items=4000, lean=0.12), 1000, 1, "simple"), LABELS, groups=("party",)
     )
@@ -174,25 +172,25 @@ def test_a_group_that_is_treated_worse_is_named() -> None:
     assert verdicts == {"x": "more wrong", "y": "as promised"}
 
 
-def test_a_promise_for_each_class_or_group() -> None:
+def test_a_promise_for_each_class_or_group():
     for by in ("party", "label"):
         found = of(annotations(items=4000), 800, error=0.1, by=by)
         assert [one.level for one in found.found] == (["x", "y"] if by == "party" else ["a", "b"])
         assert found.accepted == int((found.table["decision"] == "accept").sum())
 
 
-def test_too_few_labels_say_how_many_it_takes() -> None:
+def test_too_few_labels_say_how_many_it_takes():
     found = of(annotations(), 30)
     assert found.accepted == 0
     assert "59" in found.notes[0]
 
 
-def test_the_curve_accepts_more_for_laxer_promises() -> None:
+def test_the_curve_accepts_more_for_laxer_promises():
     shares = [one.share for one in of(annotations()).curve]
     assert shares[0] < shares[-1] == 1.0
 
 
-def test_gold_that_was_not_drawn_by_design_is_refused() -> None:
+def test_gold_that_was_not_drawn_by_design_is_refused():
     frame = annotations()
     with pytest.raises(MeasureError) as raised:
         evidence_of(frame, LABELS)
@@ -204,24 +202,20 @@ def test_gold_that_was_not_drawn_by_design_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("options", "where"),
-    [
-        ({"error": 1.2}, "error"),
-        ({"by": "age"}, "by"),
-        ({"confidence_level": 0}, "confidence_level"),
-    ],
+    [({"error": 1.2}, "error"), ({"by": "age"}, "by"), ({"confidence_level": 0}, "confidence_level")],
 )
-def test_options_are_checked(options: dict[str, object], where: str) -> None:
+def test_options_are_checked(options, where):
     with pytest.raises((MeasureError, UnknownName)) as raised:
         of(annotations(items=200), 100, **options)
     assert raised.value.where == where
 
 
-def test_without_confidences_the_table_has_none() -> None:
+def test_without_confidences_the_table_has_none():
     frame = annotations(items=200).drop("confidence")
     assert of(frame, 100).table["confidence"].null_count() == 200
 
 
-def test_drawn_items_without_a_label_are_counted() -> None:
+def test_drawn_items_without_a_label_are_counted():
     frame = designed(annotations(), 300, 1)
     some = frame.filter(pl.col("gold_drawn"))["item"].unique().sort()[:20]
     frame = frame.with_columns(
@@ -232,7 +226,7 @@ def test_drawn_items_without_a_label_are_counted() -> None:
     assert "20" in accepted_labels(evidence).notes[-1]
 
 
-def test_the_csv_is_safe_in_a_spreadsheet() -> None:
+def test_the_csv_is_safe_in_a_spreadsheet():
     frame = annotations(items=200).with_columns(item=pl.lit("=") + pl.col("item"))
     rows = list(csv.DictReader(io.StringIO(of(frame, 100).csv())))
     assert len(rows) == 200

@@ -1,7 +1,5 @@
 """How far down a score labels are accepted."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -17,7 +15,7 @@ from quaver.acceptance.selection import (
 )
 
 
-def one_set(wrong: int, checked: int, size: int, *, equal: bool = True, heavy: float = 1.0) -> Checked:
+def one_set(wrong, checked, size, *, equal=True, heavy=1.0):
     """A set whose right labels weigh 1 and whose wrong ones weigh ``heavy``."""
     right = checked - wrong
     sums = (right * 1.0, wrong * heavy**2, right * 1.0, wrong * heavy)
@@ -27,7 +25,7 @@ def one_set(wrong: int, checked: int, size: int, *, equal: bool = True, heavy: f
 
 @pytest.mark.parametrize("size", [30, 200])
 @pytest.mark.parametrize("error", [0.05, 0.2])
-def test_a_promise_about_unchecked_labels_is_broken_rarely(size: int, error: float) -> None:
+def test_a_promise_about_unchecked_labels_is_broken_rarely(size, error):
     """Of every number of wrong labels: passing while more than ``error`` of the others are wrong is rare."""
     checked = size // 2
     for wrong in range(size + 1):
@@ -38,49 +36,47 @@ def test_a_promise_about_unchecked_labels_is_broken_rarely(size: int, error: flo
         assert chance[passes & broken].sum() <= 0.05 + 1e-9
 
 
-def test_a_sample_of_very_many_labels_is_binomial() -> None:
+def test_a_sample_of_very_many_labels_is_binomial():
     p = exact_p(np.array([4]), np.array([200]), np.array([10**7]), 0.05)[0]
     assert p == pytest.approx(stats.binom.cdf(4, 200, 0.05), abs=1e-4)
 
 
-def test_equal_weights_are_clopper_and_pearson() -> None:
+def test_equal_weights_are_clopper_and_pearson():
     p = weighted_p(one_set(4, 200, 10**6, equal=False), 0.05)[0]
     assert p == pytest.approx(stats.binom.cdf(4, 200, 0.05), abs=1e-12)
 
 
-def test_errors_that_weigh_more_count_for_more() -> None:
+def test_errors_that_weigh_more_count_for_more():
     light, heavy = (weighted_p(one_set(4, 200, 10**6, equal=False, heavy=w), 0.05)[0] for w in (1.0, 4.0))
     assert heavy > light
 
 
-def test_unequal_weights_make_fewer_labels_effective() -> None:
+def test_unequal_weights_make_fewer_labels_effective():
     assert one_set(0, 8, 50).effective == pytest.approx(8)
     # Kish by hand: weights 1, 1, 1, 3 and 3 are worth (Σw)² / Σw² = 81 / 21
     assert one_set(2, 5, 50, heavy=3.0).effective == pytest.approx(81 / 21)
     assert one_set(0, 0, 50).effective == 0
 
 
-def test_nothing_checked_shows_nothing() -> None:
+def test_nothing_checked_shows_nothing():
     assert exact_p(np.array([0]), np.array([0]), np.array([50]), 0.05)[0] == 1
     assert weighted_p(one_set(0, 0, 50, equal=False), 0.05)[0] == 1
 
 
 @pytest.mark.parametrize("wrong", [0, 3])
-def test_the_bound_is_the_smallest_promise_that_passes(wrong: int) -> None:
+def test_the_bound_is_the_smallest_promise_that_passes(wrong):
     found = one_set(wrong, 100, 10**7)
     bound = upper_bound(found, 0.05)
     assert bound == pytest.approx(stats.beta.ppf(0.95, wrong + 1, 100 - wrong), abs=1e-4)
 
 
 @pytest.mark.parametrize(("error", "wrong"), [(0.05, 0), (0.05, 3), (0.01, 1), (0.3, 2)])
-def test_no_fewer_checked_labels_suffice(error: float, wrong: int) -> None:
+def test_no_fewer_checked_labels_suffice(error, wrong):
     n = fewest_checked(error, 0.05, wrong)
     assert stats.binom.cdf(wrong, n, error) <= 0.05 < stats.binom.cdf(wrong, n - 1, error)
 
 
-def drawn(
-    seed: int, size: int = 2000, n: int = 300, *, wrong_among: float = 0.3
-) -> tuple[Candidates, np.ndarray]:
+def drawn(seed, size=2000, n=300, *, wrong_among=0.3):
     """Labels whose lower scores are wrong more often, of which some are checked; and which are wrong."""
     draw = np.random.default_rng(seed)
     score = draw.random(size)
@@ -90,7 +86,7 @@ def drawn(
     return Candidates(score, checked, wrong & checked, np.full(size, n / size)), wrong
 
 
-def test_the_surest_are_accepted_and_the_promise_is_kept() -> None:
+def test_the_surest_are_accepted_and_the_promise_is_kept():
     broken = 0
     shares = []
     for seed in range(40):
@@ -105,25 +101,25 @@ def test_the_surest_are_accepted_and_the_promise_is_kept() -> None:
     assert np.mean(shares) > 0.25
 
 
-def test_labels_that_are_all_right_are_all_accepted() -> None:
+def test_labels_that_are_all_right_are_all_accepted():
     candidates, _ = drawn(1, wrong_among=0.0)
     assert select(candidates, 0.05, 0.05).all()
 
 
-def test_labels_that_are_often_wrong_are_not_accepted() -> None:
+def test_labels_that_are_often_wrong_are_not_accepted():
     candidates, _ = drawn(1)
     found = select(candidates._replace(wrong=candidates.checked), 0.05, 0.05)
     assert not found.any()
 
 
 @pytest.mark.parametrize("n", [0, 40])
-def test_too_few_checked_labels_promise_nothing(n: int) -> None:
+def test_too_few_checked_labels_promise_nothing(n):
     candidates, _ = drawn(1, n=n, wrong_among=0.0)
     found = select(candidates, 0.05, 0.05)
     assert not found.any()
 
 
-def test_a_laxer_promise_accepts_no_fewer() -> None:
+def test_a_laxer_promise_accepts_no_fewer():
     for seed in range(10):
         candidates, _ = drawn(seed)
         shares = [select(candidates, error, 0.05).sum() for error in (0.05, 0.1, 0.3)]
@@ -131,7 +127,7 @@ def test_a_laxer_promise_accepts_no_fewer() -> None:
         assert shares[0] <= shares[2]
 
 
-def test_labels_of_one_score_go_together() -> None:
+def test_labels_of_one_score_go_together():
     candidates, _ = drawn(2)
     tied = candidates._replace(score=np.round(candidates.score, 1))
     found = select(tied, 0.05, 0.05)
@@ -139,14 +135,14 @@ def test_labels_of_one_score_go_together() -> None:
         assert len(set(found[tied.score == score].tolist())) == 1
 
 
-def test_the_order_of_labels_changes_nothing() -> None:
+def test_the_order_of_labels_changes_nothing():
     candidates, _ = drawn(3)
     order = np.random.default_rng(0).permutation(candidates.score.size)
     shuffled = Candidates(*(one[order] for one in candidates))
     assert np.array_equal(select(shuffled, 0.05, 0.05), select(candidates, 0.05, 0.05)[order])
 
 
-def test_unequal_probabilities_are_weighted() -> None:
+def test_unequal_probabilities_are_weighted():
     """Checked where labels are doubtful: unweighted, the wrong ones among the sure ones would look rare."""
     broken = 0
     for seed in range(40):
@@ -161,7 +157,7 @@ def test_unequal_probabilities_are_weighted() -> None:
     assert broken <= 5
 
 
-def test_no_labels_at_all() -> None:
+def test_no_labels_at_all():
     nothing = np.zeros(0)
     found = select(Candidates(nothing, nothing.astype(bool), nothing.astype(bool), nothing), 0.05, 0.05)
     assert found.size == 0

@@ -8,13 +8,13 @@ Run by hand in an environment of its own, which has ``nltk``; the project does n
 import random
 
 
-def set_table(seed: int) -> list[list[str | None]]:
+def set_table(seed):
     """Items × coders: sets that coders change now and then, some missing."""
     draw, rows = random.Random(seed), []
     labels = list("abcdef")[: 3 + seed]
     for _ in range(12 + 4 * seed):
         base = {label for label in labels if draw.random() < 0.4}
-        row: list[str | None] = []
+        row = []
         for _ in range(2 + seed % 3):
             own = set(base)
             for label in labels:
@@ -26,7 +26,7 @@ def set_table(seed: int) -> list[list[str | None]]:
     return rows
 
 
-def main() -> None:
+def main():
     from nltk.metrics.agreement import AnnotationTask
     from nltk.metrics.distance import jaccard_distance, masi_distance
 

@@ -105,14 +105,14 @@ def test_undefined():
     assert gwet_ac(same, labels=["a", "b"]).value == 1
 
 
-def test_percent_agreement_is_the_share_of_equal_pairs_at_every_level() -> None:
+def test_percent_agreement_is_the_share_of_equal_pairs_at_every_level():
     ratings = [[1, 1], [1, 2], [2, 3], [3, 3]]
     assert percent_agreement(ratings).value == 0.5
     assert percent_agreement(ratings, level="ordinal").value == 0.5
     assert percent_agreement(ratings, level="interval").value == 0.5
 
 
-def crowd(workers: int, items: int, per_item: int, seed: int) -> pl.DataFrame:
+def crowd(workers, items, per_item, seed):
     """Labels of two kinds; each worker is right in nine of ten, so that kappa of any two is 0.64."""
     draw = random.Random(seed)
     rows = []
@@ -125,7 +125,7 @@ def crowd(workers: int, items: int, per_item: int, seed: int) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize(("workers", "items"), [(20, 300), (40, 300), (60, 300), (60, 2000)])
-def test_kappa_of_a_crowd_is_undefined_and_says_what_fits(workers: int, items: int) -> None:
+def test_kappa_of_a_crowd_is_undefined_and_says_what_fits(workers, items):
     found = cohen_kappa(crowd(workers, items, 3, 1))
     assert found.value is None
     assert "share" in (found.reason or "")
@@ -135,13 +135,13 @@ def test_kappa_of_a_crowd_is_undefined_and_says_what_fits(workers: int, items: i
 @pytest.mark.parametrize(
     ("workers", "items", "per_item"), [(3, 12, 3), (3, 300, 3), (10, 300, 3), (20, 2000, 3)]
 )
-def test_kappa_of_raters_who_share_items_is_that_of_any_two(workers: int, items: int, per_item: int) -> None:
+def test_kappa_of_raters_who_share_items_is_that_of_any_two(workers, items, per_item):
     values = [cohen_kappa(crowd(workers, items, per_item, seed), resamples=0).value for seed in range(10)]
     assert None not in values
     assert sum(value for value in values if value is not None) / 10 == pytest.approx(0.64, abs=0.06)
 
 
-def test_of_numbers_that_hardly_repeat_alpha_alone_is_defined() -> None:
+def test_of_numbers_that_hardly_repeat_alpha_alone_is_defined():
     draw = random.Random(2)
     rows = [[draw.gauss(0, 1) for _ in range(2)] for _ in range(150)]
     for coefficient in (percent_agreement, fleiss_kappa, cohen_kappa, gwet_ac):

@@ -1,7 +1,5 @@
 """Agreement of labels that are sets, against nltk 3.10.4's ``AnnotationTask`` and by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tests.agreement.nltk_values import set_table
@@ -23,35 +21,32 @@ NLTK = [
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_alphas_of_sets_are_nltk_s(seed: int) -> None:
+def test_alphas_of_sets_are_nltk_s(seed):
     table = set_table(seed)
-    found = [
-        krippendorff_alpha(table, level=level, resamples=0).value  # type: ignore[arg-type]
-        for level in ("jaccard", "masi")
-    ]
+    found = [krippendorff_alpha(table, level=level, resamples=0).value for level in ("jaccard", "masi")]
     assert found == pytest.approx(NLTK[seed], abs=1e-9)
 
 
-def test_sets_of_one_label_agree_as_nominal_labels_do() -> None:
+def test_sets_of_one_label_agree_as_nominal_labels_do():
     table = [["a", "a"], ["a", "b"], ["b", "b"], ["c", "c"]]
     nominal = krippendorff_alpha(table, resamples=0)
     for level in ("jaccard", "masi"):
-        found = krippendorff_alpha(table, level=level, resamples=0)  # type: ignore[arg-type]
+        found = krippendorff_alpha(table, level=level, resamples=0)
         assert found.value == pytest.approx(nominal.value, abs=1e-12)
 
 
-def test_order_spaces_and_copies_within_a_set_do_not_count() -> None:
+def test_order_spaces_and_copies_within_a_set_do_not_count():
     table = [["a;b", "b; a"], ["a", "a;a"], ["[]", "[]"], ["c", "c"]]
     assert krippendorff_alpha(table, level="jaccard").value == 1
 
 
-def test_distances_worked_by_hand() -> None:
+def test_distances_worked_by_hand():
     sets = ["a;b", "a", "b;c", "d"]
     assert set_distances(sets, "jaccard")[0].tolist() == [0, 1 / 2, 1 - 1 / 3, 1]
     assert set_distances(sets, "masi")[0] == pytest.approx([0, 1 - 1 / 2 * 2 / 3, 1 - 1 / 3 * 1 / 3, 1])
 
 
-def test_kappa_and_flips_weigh_sets_by_their_distance() -> None:
+def test_kappa_and_flips_weigh_sets_by_their_distance():
     labels = LabelSet(tuple(Label(code, code) for code in ("a;b", "a", "c")), "jaccard")
     like = likeness(labels)
     assert like is not None
@@ -61,7 +56,7 @@ def test_kappa_and_flips_weigh_sets_by_their_distance() -> None:
     assert cohen_kappa(table, level="jaccard").value == pytest.approx((0.625 - 0.40625) / (1 - 0.40625))
 
 
-def test_a_level_that_there_is_not_names_those_that_there_are() -> None:
+def test_a_level_that_there_is_not_names_those_that_there_are():
     with pytest.raises(MeasureError) as caught:
-        krippendorff_alpha([["a", "b"]], level="dice")  # type: ignore[arg-type]
+        krippendorff_alpha([["a", "b"]], level="dice")
     assert "jaccard" in (caught.value.expected or "")

@@ -1,7 +1,5 @@
 """Resampling rows as the promptstability package does."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

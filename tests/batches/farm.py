@@ -3,11 +3,7 @@
 Nothing runs in the background: whatever should have happened by now is worked out whenever somebody asks.
 """
 
-from __future__ import annotations
-
-import random
 from collections import Counter
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -64,7 +60,7 @@ class Job:
     facts: dict[str, Any] = field(default_factory=dict)
     dropped: set[str] = field(default_factory=set)
 
-    def count(self, *outcomes: str) -> int:
+    def count(self, *outcomes):
         """How many lines ended so."""
         return sum(line.outcome in outcomes for line in self.lines)
 
@@ -115,27 +111,21 @@ class Farm:
         paid: The same, but for answers that nobody can read.
     """
 
-    def __init__(
-        self,
-        clock: Callable[[], float],
-        draw: random.Random,
-        behaviour: Behaviour | None = None,
-        permanent: Callable[[dict[str, Any]], bool] = lambda body: False,
-    ) -> None:
+    def __init__(self, clock, draw, behaviour=None, permanent=lambda body: False):
         self.clock, self.draw = clock, draw
         self.behaviour = behaviour or Behaviour()
         self.permanent = permanent
-        self.jobs: list[Job] = []
-        self.billed: Counter[str] = Counter()
-        self.paid: Counter[str] = Counter()
+        self.jobs = []
+        self.billed = Counter()
+        self.paid = Counter()
         self._number = 0
 
-    def new_id(self, prefix: str) -> str:
+    def new_id(self, prefix):
         """An id that nothing else has."""
         self._number += 1
         return f"{prefix}{self._number:06d}{self.draw.randrange(16**8):08x}"
 
-    def add(self, job_id: str, name: str, requests: list[tuple[str, dict[str, Any]]], **facts: Any) -> Job:
+    def add(self, job_id, name, requests, **facts):
         """Take a batch."""
         now, how = self.clock(), self.behaviour
         valid = now + self.draw.uniform(0.0, how.shortest)
@@ -147,24 +137,24 @@ class Farm:
         self.jobs.append(job)
         return job
 
-    def running(self) -> Iterator[Job]:
+    def running(self):
         """The batches that are not over."""
         return (job for job in self.jobs if job.state in ("validating", "running", "ending"))
 
-    def find(self, job_id: str) -> Job | None:
+    def find(self, job_id):
         """A batch by its id, as it is now."""
         job = next((one for one in self.jobs if one.id == job_id), None)
         if job is not None:
             self.advance(job)
         return job
 
-    def cancel(self, job: Job) -> None:
+    def cancel(self, job):
         """Have a batch end early."""
         if job.state in ("validating", "running"):
             job.cancelled = self.clock()
             job.state = "ending"
 
-    def advance(self, job: Job) -> None:
+    def advance(self, job):
         """Do what should have been done by now."""
         now = self.clock()
         if job.state == "validating" and now >= job.valid:
@@ -183,7 +173,7 @@ class Farm:
         elif not left:
             self._end(job, "cancelled" if job.cancelled else "done", left)
 
-    def _validate(self, job: Job) -> None:
+    def _validate(self, job):
         how = self.behaviour
         queued = sum(len(one.lines) for one in self.jobs if one.state in ("running", "ending"))
         if how.queue is not None and queued + len(job.lines) > how.queue:
@@ -193,7 +183,7 @@ class Farm:
         job.state = "failed" if job.problems else "running"
         job.ended = job.valid if job.problems else None
 
-    def _executed(self, line: Line) -> str:
+    def _executed(self, line):
         how = self.behaviour
         if self.permanent(line.body) or self.draw.random() < how.refused:
             return "refused"
@@ -209,7 +199,7 @@ class Farm:
         self.paid[line.id] += 1
         return "good"
 
-    def _end(self, job: Job, state: str, left: list[Line]) -> None:
+    def _end(self, job, state, left):
         for line in left:
             line.outcome = "expired" if state == "expired" else "cancelled"
         job.state, job.ended = state, self.clock()

@@ -1,11 +1,7 @@
 """Bundles of studies with several fields: all fields in one archive, each verified."""
 
-from __future__ import annotations
-
 import json
 import zipfile
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -34,11 +30,11 @@ measures: [inter_pss, accuracy, {use: label_shares, field: tone}]
 _SETS = (["tax"], ["tax", "war"], [], ["health"])
 
 
-def _said(at: int) -> dict[str, Any]:
+def _said(at):
     return {"tone": ("good", "bad")[at % 2], "topics": _SETS[at % 4], "amount": at * 5}
 
 
-def _answer(text: str, prompt: str) -> str:
+def _answer(text, prompt):
     """What is true, but for a tone that moves with the prompt, and one that is missing."""
     at = int(text.split()[-1])
     said = _said(at)
@@ -50,7 +46,7 @@ def _answer(text: str, prompt: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> quaver.Study:
+def study(tmp_path_factory):
     rows = [
         f"i{at},A long speech about matter {at},{said['tone']},{';'.join(said['topics']) or '[]'},"
         f"{said['amount']},{'ab'[at % 2]}"
@@ -65,19 +61,17 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> quaver.Study:
 
 
 @pytest.fixture(scope="module")
-def whole(study: quaver.Study) -> Path:
+def whole(study):
     return quaver.bundle(study, study.folder / "whole.quaver.zip")[0]
 
 
 @pytest.fixture(scope="module")
-def bare(study: quaver.Study) -> Path:
+def bare(study):
     return quaver.bundle(study, study.folder / "bare.quaver.zip", texts=False)[0]
 
 
 @pytest.mark.parametrize("kind", ["whole", "bare"])
-def test_every_field_is_packed_and_verified(
-    study: quaver.Study, kind: str, request: pytest.FixtureRequest
-) -> None:
+def test_every_field_is_packed_and_verified(study, kind, request):
     packed = request.getfixturevalue(kind)
     verification = verify(packed)
     assert not verification.differs
@@ -86,7 +80,7 @@ def test_every_field_is_packed_and_verified(
     assert {f"fields/{name}/report.html" for name in ("tone", "topics", "amount")} <= {*verification.compared}
 
 
-def test_a_bundle_gives_each_field_s_numbers(study: quaver.Study, bare: Path) -> None:
+def test_a_bundle_gives_each_field_s_numbers(study, bare):
     opened = quaver.Study.open(bare)
     cells = [
         [(one.measure, one.cell, one.value, one.low, one.high) for one in some.estimates()]
@@ -99,14 +93,14 @@ def test_a_bundle_gives_each_field_s_numbers(study: quaver.Study, bare: Path) ->
     assert amount.experiment.items[3].gold == "15"
 
 
-def test_without_texts_no_text_is_packed(bare: Path) -> None:
+def test_without_texts_no_text_is_packed(bare):
     with zipfile.ZipFile(bare) as archive:
         assert not any(b"long speech about" in archive.read(name) for name in archive.namelist())
         readme = archive.read("README.md").decode()
     assert "`fields/tone/report.html` | the results with charts, for any browser" in readme
 
 
-def _falsified(path: Path, folder: Path, name: str, old: str, new: str) -> Path:
+def _falsified(path, folder, name, old, new):
     """The bundle with other text in a file, packed as if it had been so."""
     with zipfile.ZipFile(path) as archive:
         archive.extractall(folder)
@@ -129,15 +123,13 @@ def _falsified(path: Path, folder: Path, name: str, old: str, new: str) -> Path:
         ("study.lock.json", '"labels": {', '"labels": {"several": true,'),
     ],
 )
-def test_what_is_falsified_in_a_field_is_found(
-    whole: Path, tmp_path: Path, name: str, old: str, new: str
-) -> None:
+def test_what_is_falsified_in_a_field_is_found(whole, tmp_path, name, old, new):
     found = verify(_falsified(whole, tmp_path / "unpacked", name, old, new)).differing
     assert any(name in one or "item" in one or "stands there" in one for one in found)
 
 
 @pytest.fixture(scope="module")
-def judged(tmp_path_factory: pytest.TempPathFactory) -> quaver.Study:
+def judged(tmp_path_factory):
     """A study without hand labels of the tone, of which a sample was drawn and labelled."""
     rows = [f"i{at},A long speech about matter {at},,[],{at * 5},a" for at in range(16)]
     items = "\n".join(["id,text,tone,topics,amount,side", *rows]) + "\n"
@@ -153,7 +145,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> quaver.Study:
     return quaver.Study.open(path, functions={"m": _answer})
 
 
-def test_what_a_field_has_of_its_own_is_packed_and_verified(judged: quaver.Study, tmp_path: Path) -> None:
+def test_what_a_field_has_of_its_own_is_packed_and_verified(judged, tmp_path):
     packed, _ = quaver.bundle(judged, tmp_path / "judged.quaver.zip", texts=False)
     verification = verify(packed)
     assert not verification.differs
@@ -181,9 +173,7 @@ def test_what_a_field_has_of_its_own_is_packed_and_verified(judged: quaver.Study
         ("fields/tone/accepted.json", '"accepted"', '"taken"'),
     ],
 )
-def test_a_falsified_sample_of_a_field_is_found(
-    judged: quaver.Study, tmp_path: Path, name: str, old: str, new: str
-) -> None:
+def test_a_falsified_sample_of_a_field_is_found(judged, tmp_path, name, old, new):
     packed, _ = quaver.bundle(judged, tmp_path / "judged.quaver.zip")
     try:
         assert verify(_falsified(packed, tmp_path / "unpacked", name, old, new)).differs

@@ -1,7 +1,5 @@
 """A study in one archive: every number comes out anew, every change is found, no text stays that may not."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import itertools
@@ -15,7 +13,6 @@ import subprocess
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -31,7 +28,6 @@ from quaver.comparison.paired_comparison import compare
 from quaver.core.annotations import Reading
 from quaver.errors import QuaverError, StoreError
 from quaver.score.evaluators.named_label import MarkedLabel
-from quaver.score.parsing.evaluator import Answer
 from quaver.study.imports.label_import import import_annotations
 from quaver.study.sources import archive
 from quaver.study.sources.archive import MANIFEST, extract, pack
@@ -50,14 +46,14 @@ VARIED = (
 )
 
 
-def quoting(text: str, prompt: str) -> str:
+def quoting(text, prompt):
     """Answers, and now and then quotes the text that it was asked about."""
     label = "positive" if "mayor" in text else "negative"
     return f"{label}, since it says: {text}" if " 5 " in text or " 6 " in text else label
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> quaver.Study:
+def made(tmp_path_factory):
     """The study that was run once; nothing changes it."""
     folder = tmp_path_factory.mktemp("made") / "study"
     folder.mkdir()
@@ -69,36 +65,34 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> quaver.Study:
 
 
 @pytest.fixture(scope="module")
-def packed(made: quaver.Study) -> dict[bool, tuple[Path, str]]:
+def packed(made):
     """Its bundle with the texts and the one without, and their digests; nothing changes them."""
     home = made.folder.parent
     return {texts: bundle(made, home / f"{texts}.zip", texts=texts) for texts in (True, False)}
 
 
 @pytest.fixture
-def study(made: quaver.Study, tmp_path: Path) -> quaver.Study:
+def study(made, tmp_path):
     """A copy of the study, which a test may change."""
     folder = Path(shutil.copytree(made.folder, tmp_path / "study"))
     return quaver.Study.open(folder, functions={"fake": quoting})
 
 
 @pytest.fixture
-def whole(packed: dict[bool, tuple[Path, str]], tmp_path: Path) -> Path:
+def whole(packed, tmp_path):
     """A copy of the bundle with the texts."""
     return Path(shutil.copyfile(packed[True][0], tmp_path / "s.zip"))
 
 
 @pytest.fixture
-def bare(packed: dict[bool, tuple[Path, str]], tmp_path: Path) -> Path:
+def bare(packed, tmp_path):
     """A copy of the bundle without the texts."""
     return Path(shutil.copyfile(packed[False][0], tmp_path / "bare.zip"))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("texts", [True, False])
-def test_every_number_comes_out_anew(
-    made: quaver.Study, packed: dict[bool, tuple[Path, str]], texts: bool
-) -> None:
+def test_every_number_comes_out_anew(made, packed, texts):
     study, (path, digest) = made, packed[texts]
     found = verify(path)
     assert not found.differs, found
@@ -108,20 +102,20 @@ def test_every_number_comes_out_anew(
     assert found.annotations == 12 * 2 * 2 - found.withheld
 
 
-def test_the_same_study_gives_the_same_bytes(study: quaver.Study, bare: Path, tmp_path: Path) -> None:
+def test_the_same_study_gives_the_same_bytes(study, bare, tmp_path):
     again, _ = bundle(study, tmp_path / "out" / "b.zip", texts=False)
     assert again.read_bytes() == bare.read_bytes()
 
 
 @pytest.mark.long
-def test_it_needs_neither_model_nor_folder(whole: Path) -> None:
+def test_it_needs_neither_model_nor_folder(whole):
     code = f"import sys, quaver.cli.main as m; sys.argv = ['quaver', 'verify', {str(whole)!r}]; m.main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd="/", check=False)
     assert done.returncode == 0, done.stderr
     assert "0 differ" in done.stdout
 
 
-def test_a_bundle_is_a_study(study: quaver.Study, bare: Path, tmp_path: Path) -> None:
+def test_a_bundle_is_a_study(study, bare, tmp_path):
     path = bare
     again = quaver.Study.open(path)
     assert [str(one) for one in again.estimates()] == [str(one) for one in study.estimates()]
@@ -135,7 +129,7 @@ def test_a_bundle_is_a_study(study: quaver.Study, bare: Path, tmp_path: Path) ->
     assert (caught.value.where, caught.value.found) == (str(path), "a bundle of a study")
 
 
-def everything(path: Path) -> bytes:
+def everything(path):
     """All bytes of all members, and all cells of the store and the frame."""
     found = io.BytesIO()
     with zipfile.ZipFile(path) as archive:
@@ -146,7 +140,7 @@ def everything(path: Path) -> bytes:
     return found.getvalue()
 
 
-def test_texts_that_are_left_out_are_nowhere(whole: Path, bare: Path) -> None:
+def test_texts_that_are_left_out_are_nowhere(whole, bare):
     assert all(text.encode() in everything(whole) for text in TEXTS)
     left = everything(bare).decode("utf-8", "replace")
     for n, text in enumerate(TEXTS):
@@ -158,7 +152,7 @@ def test_texts_that_are_left_out_are_nowhere(whole: Path, bare: Path) -> None:
 
 
 @pytest.mark.long
-def test_what_the_study_file_quotes_goes_too(study: quaver.Study, tmp_path: Path) -> None:
+def test_what_the_study_file_quotes_goes_too(study, tmp_path):
     file = study.folder / "study.yaml"
     file.write_text(file.read_text().replace('"Positive?"', f'"Positive, unlike: {TEXTS[3]}?"'))
     again = quaver.Study.open(study.folder, functions={"fake": quoting})
@@ -170,7 +164,7 @@ def test_what_the_study_file_quotes_goes_too(study: quaver.Study, tmp_path: Path
     assert not verify(path).differs
 
 
-def test_a_text_where_none_may_be_is_an_error(study: quaver.Study, tmp_path: Path) -> None:
+def test_a_text_where_none_may_be_is_an_error(study, tmp_path):
     rows = ITEMS.replace("i4,", "the teacher of town 4 told us a long story,")
     (study.folder / "items.csv").write_text(rows)
     again = quaver.Study.open(study.folder, functions={"fake": quoting})
@@ -180,7 +174,7 @@ def test_a_text_where_none_may_be_is_an_error(study: quaver.Study, tmp_path: Pat
     assert not (tmp_path / "s.zip").exists()
 
 
-def content(path: Path, name: str) -> bytes | None:
+def content(path, name):
     """What a member of an archive holds; nothing, if it cannot be read."""
     with zipfile.ZipFile(path) as archive:
         try:
@@ -190,7 +184,7 @@ def content(path: Path, name: str) -> bytes | None:
 
 
 @pytest.mark.long
-def test_any_changed_byte_is_found(bare: Path, tmp_path: Path) -> None:
+def test_any_changed_byte_is_found(bare, tmp_path):
     path = bare
     whole = path.read_bytes()
     with zipfile.ZipFile(path) as archive:
@@ -221,7 +215,7 @@ def test_any_changed_byte_is_found(bare: Path, tmp_path: Path) -> None:
         quaver.Study.open(changed)
 
 
-def repacked(path: Path, change: Callable[[Path], None]) -> Path:
+def repacked(path, change):
     """The same bundle with other files and right checksums."""
     folder = path.parent / "opened"
     with zipfile.ZipFile(path) as archive:
@@ -236,8 +230,8 @@ def repacked(path: Path, change: Callable[[Path], None]) -> Path:
 
 
 @pytest.mark.parametrize("is_forged", [False, True])
-def test_an_answer_that_was_changed_by_hand_is_found(is_forged: bool, whole: Path) -> None:
-    def change(folder: Path) -> None:
+def test_an_answer_that_was_changed_by_hand_is_found(is_forged, whole):
+    def change(folder):
         with sqlite3.connect(folder / "responses.db") as db:
             last = "(SELECT max(id) FROM responses)"
             db.execute(f"UPDATE responses SET text = 'positive' WHERE id = {last}")
@@ -257,7 +251,7 @@ def test_an_answer_that_was_changed_by_hand_is_found(is_forged: bool, whole: Pat
     assert "label negative stands there, positive is read" in found.differing[0]
 
 
-def test_a_file_that_was_replaced_is_named_though_the_archive_is_whole(whole: Path, tmp_path: Path) -> None:
+def test_a_file_that_was_replaced_is_named_though_the_archive_is_whole(whole, tmp_path):
     path, other = whole, tmp_path / "other.zip"
     with zipfile.ZipFile(path) as archive, zipfile.ZipFile(other, "w") as copy:
         for one in archive.infolist():
@@ -267,8 +261,8 @@ def test_a_file_that_was_replaced_is_named_though_the_archive_is_whole(whole: Pa
     assert "estimates.json" in verify(other).changed
 
 
-def test_an_estimate_that_was_changed_by_hand_is_found(made: quaver.Study, whole: Path) -> None:
-    def change(folder: Path) -> None:
+def test_an_estimate_that_was_changed_by_hand_is_found(made, whole):
+    def change(folder):
         file = folder / "estimates.json"
         estimates = json.loads(file.read_text())
         estimates[0]["value"] = 0.123
@@ -281,12 +275,10 @@ def test_an_estimate_that_was_changed_by_hand_is_found(made: quaver.Study, whole
 @pytest.mark.parametrize(
     "method", [None, "accuracy; BCa interval, 1000 resamples of items", "accuracy; by hand"]
 )
-def test_an_interval_that_was_changed_by_hand_is_found_whatever_its_method_says(
-    method: str | None, made: quaver.Study, whole: Path
-) -> None:
+def test_an_interval_that_was_changed_by_hand_is_found_whatever_its_method_says(method, made, whole):
     at = next(at for at, one in enumerate(made.estimates()) if one.low is not None)
 
-    def change(folder: Path) -> None:
+    def change(folder):
         file = folder / "estimates.json"
         estimates = json.loads(file.read_text())
         estimates[at]["low"] -= 0.0123
@@ -298,7 +290,7 @@ def test_an_interval_that_was_changed_by_hand_is_found_whatever_its_method_says(
 
 
 @pytest.mark.long
-def test_imported_annotations(tmp_path: Path) -> None:
+def test_imported_annotations(tmp_path):
     rows = "".join(f"{n},{text},{'ab'[n % 2]},{'aab'[n % 3]}\n" for n, text in enumerate(TEXTS))
     (tmp_path / "codes.csv").write_text("id,text,label,gold\n" + rows)
     study, _ = import_annotations(tmp_path / "codes.csv")
@@ -318,7 +310,7 @@ def test_imported_annotations(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["../evil", "/etc/evil", "a/../b", "a//b", "a/", "..", "C:\\evil", "a\\b", "a\nb"]
 )
-def test_names_that_lead_elsewhere_are_refused(tmp_path: Path, name: str) -> None:
+def test_names_that_lead_elsewhere_are_refused(tmp_path, name):
     path = tmp_path / "s.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(MANIFEST, "{}")
@@ -328,7 +320,7 @@ def test_names_that_lead_elsewhere_are_refused(tmp_path: Path, name: str) -> Non
     assert sorted(tmp_path.iterdir()) == [path]
 
 
-def test_a_file_that_would_be_a_folder_too_is_one_error(tmp_path: Path) -> None:
+def test_a_file_that_would_be_a_folder_too_is_one_error(tmp_path):
     path = tmp_path / "s.zip"
     digest = hashlib.sha256(b"x").hexdigest()
     with zipfile.ZipFile(path, "w") as archive:
@@ -339,7 +331,7 @@ def test_a_file_that_would_be_a_folder_too_is_one_error(tmp_path: Path) -> None:
         verify(path)
 
 
-def test_a_file_of_another_kind_is_not_written_over(study: quaver.Study, whole: Path) -> None:
+def test_a_file_of_another_kind_is_not_written_over(study, whole):
     for target in (study.folder / "study.yaml", study.folder):
         with pytest.raises(StoreError, match="not a bundle"):
             bundle(study, target)
@@ -349,7 +341,7 @@ def test_a_file_of_another_kind_is_not_written_over(study: quaver.Study, whole: 
 
 
 @pytest.mark.long
-def test_names_that_people_give_are_packed(study: quaver.Study, tmp_path: Path) -> None:
+def test_names_that_people_give_are_packed(study, tmp_path):
     (study.folder / "items.csv").rename(study.folder / "Wähler (neu), 2.csv")
     text = (study.folder / "study.yaml").read_text().replace("items.csv", '"Wähler (neu), 2.csv"')
     (study.folder / "study.yaml").write_text(text, encoding="utf-8")
@@ -366,7 +358,7 @@ def test_names_that_people_give_are_packed(study: quaver.Study, tmp_path: Path) 
         pack(tmp_path / "x.zip", {"a:b": path}, {})
 
 
-def test_links_and_doubles_are_refused(tmp_path: Path) -> None:
+def test_links_and_doubles_are_refused(tmp_path):
     link = zipfile.ZipInfo("link")
     link.external_attr = (stat.S_IFLNK | 0o777) << 16
     path = tmp_path / "link.zip"
@@ -384,7 +376,7 @@ def test_links_and_doubles_are_refused(tmp_path: Path) -> None:
         verify(path)
 
 
-def test_bombs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bombs_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(archive, "_ANYWAY", 2**20)
     zeros, path = bytes(2**22), tmp_path / "bomb.zip"
     digest = hashlib.sha256(zeros).hexdigest()
@@ -411,7 +403,7 @@ def test_bombs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert not (tmp_path / "beside" / "beside").exists()
 
 
-def test_what_has_no_room_is_not_begun(whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_has_no_room_is_not_begun(whole, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=1000))
     with pytest.raises(StoreError, match="not enough space"):
         verify(whole)
@@ -419,9 +411,7 @@ def test_what_has_no_room_is_not_begun(whole: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.long
 @pytest.mark.parametrize("anyway", [2**30, 2**16])
-def test_long_answers_that_repeat_themselves_are_packed(
-    anyway: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_answers_that_repeat_themselves_are_packed(anyway, tmp_path, monkeypatch):
     monkeypatch.setattr(archive, "_ANYWAY", anyway)  # what grows further is packed without compression
     monkeypatch.setattr(archive, "_RATIO", 20)
     (tmp_path / "items.csv").write_text(ITEMS)
@@ -439,14 +429,12 @@ def test_long_answers_that_repeat_themselves_are_packed(
 
 
 @pytest.mark.long
-def test_what_does_not_verify_is_not_kept(
-    study: quaver.Study, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_does_not_verify_is_not_kept(study, whole, tmp_path, monkeypatch):
     path = whole
     before = path.read_bytes()
     calls = itertools.count()
 
-    def moody(*_: object) -> Callable[[Answer], Reading]:
+    def moody(*_):
         label = "positive" if next(calls) % 4 < 2 else "negative"  # once for each of two paraphrases
         return lambda _: Reading(label, "valid")
 
@@ -459,11 +447,8 @@ def test_what_does_not_verify_is_not_kept(
     assert [one.name for one in tmp_path.iterdir() if one.is_file()] == ["s.zip"]
 
 
-@pytest.mark.parametrize(
-    "content",
-    [b"", b"no archive", b"PK\x03\x04", bytes(range(64)), b"{}"],
-)
-def test_what_is_no_bundle_is_one_error(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04", bytes(range(64)), b"{}"])
+def test_what_is_no_bundle_is_one_error(tmp_path, content):
     path = tmp_path / "s.zip"
     path.write_bytes(content)
     with pytest.raises(StoreError, match="not a bundle"):
@@ -472,7 +457,7 @@ def test_what_is_no_bundle_is_one_error(tmp_path: Path, content: bytes) -> None:
         verify(tmp_path / "nothing.zip")
 
 
-def test_another_archive_is_no_bundle(tmp_path: Path) -> None:
+def test_another_archive_is_no_bundle(tmp_path):
     path = tmp_path / "s.zip"
     for manifest in ("[]", "{}", '{"files": {}}', "{", '{"form": "quaver bundle 1", "files": 3}'):
         with zipfile.ZipFile(path, "w") as archive:
@@ -481,17 +466,17 @@ def test_another_archive_is_no_bundle(tmp_path: Path) -> None:
             verify(path)
 
 
-def test_a_name_with_a_point_stays_whole(study: quaver.Study) -> None:
+def test_a_name_with_a_point_stays_whole(study):
     folder = study.folder.rename(study.folder.with_name("votes.small"))
     path, _ = quaver.bundle(quaver.Study.open(folder, functions={"fake": quoting}))
     assert path == folder.resolve().with_name("votes.small.quaver.zip")
 
 
-def test_one_measure_may_be_named_alone(study: quaver.Study) -> None:
+def test_one_measure_may_be_named_alone(study):
     assert list(study.estimates("inter_pss")) == list(study.estimates(["inter_pss"]))
 
 
-def test_items_that_bring_options_of_their_own_still_do_in_a_bundle(tmp_path: Path) -> None:
+def test_items_that_bring_options_of_their_own_still_do_in_a_bundle(tmp_path):
     folder = tmp_path / "options"
     folder.mkdir()
     (folder / "items.csv").write_text("id,text,one,two\na,Is ice cold?,Yes.,No.\nb,Is fire cold?,Yes.,No.\n")

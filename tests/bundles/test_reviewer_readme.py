@@ -1,13 +1,10 @@
 """What a reviewer finds in a bundle: a README that tells what to do, and a report that is whole."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
 import zipfile
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 from tests.bundles.test_packing import TEXTS, made, packed
@@ -18,14 +15,14 @@ from quaver.bundles.verification import verify
 __all__ = ["made", "packed"]
 
 
-def readme(path: Path) -> str:
+def readme(path):
     with zipfile.ZipFile(path) as archive:
         return archive.read("README.md").decode()
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("texts", [True, False])
-def test_it_names_every_file_and_measure(packed: dict[bool, tuple[Path, str]], texts: bool) -> None:
+def test_it_names_every_file_and_measure(packed, texts):
     path, _ = packed[texts]
     text = readme(path)
     with zipfile.ZipFile(path) as archive:
@@ -36,7 +33,7 @@ def test_it_names_every_file_and_measure(packed: dict[bool, tuple[Path, str]], t
     assert not verify(path).differs
 
 
-def test_it_says_what_was_left_out(packed: dict[bool, tuple[Path, str]]) -> None:
+def test_it_says_what_was_left_out(packed):
     path, _ = packed[False]
     assert f"{verify(path).withheld} answers that quote a text were withheld" in readme(path)
     assert "[left out]" in readme(path)
@@ -44,12 +41,12 @@ def test_it_says_what_was_left_out(packed: dict[bool, tuple[Path, str]]) -> None
     assert "[left out]" not in readme(packed[True][0])
 
 
-def test_its_check_needs_no_quaver(packed: dict[bool, tuple[Path, str]], tmp_path: Path) -> None:
+def test_its_check_needs_no_quaver(packed, tmp_path):
     path, digest = packed[True]
     (code,) = re.findall(r"```python\n(.*?)```", readme(path), re.DOTALL)
     (tmp_path / "check.py").write_text(code)
 
-    def checked(archive: Path) -> str:
+    def checked(archive):
         command = [sys.executable, "-I", str(tmp_path / "check.py"), str(archive)]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
@@ -63,19 +60,19 @@ def test_its_check_needs_no_quaver(packed: dict[bool, tuple[Path, str]], tmp_pat
 
 
 class _Links(HTMLParser):
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.ids: set[str] = set()
-        self.links: list[str] = []
+        self.ids = set()
+        self.links = []
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         found = {name: value or "" for name, value in attrs}
         self.ids.add(found.get("id", ""))
         self.links += [found[name] for name in ("href", "src", "xlink:href") if name in found]
 
 
 @pytest.mark.parametrize("texts", [True, False])
-def test_the_report_needs_no_other_file(packed: dict[bool, tuple[Path, str]], texts: bool) -> None:
+def test_the_report_needs_no_other_file(packed, texts):
     with zipfile.ZipFile(packed[texts][0]) as archive:
         page = archive.read("report.html").decode()
     parser = _Links()

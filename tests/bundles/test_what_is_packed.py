@@ -1,10 +1,7 @@
 """What goes into a bundle and what stays out: tables, columns, and answers that are no part of the study."""
 
-from __future__ import annotations
-
 import json
 import zipfile
-from pathlib import Path
 
 import pytest
 from tests.cli.commands import quaver as command
@@ -45,7 +42,7 @@ DROPPED = {
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path):
     """A study that was run."""
     folder = tmp_path / "study"
     folder.mkdir()
@@ -55,17 +52,17 @@ def file(tmp_path: Path) -> Path:
     return folder / "study.yaml"
 
 
-def opened(file: Path) -> quaver.Study:
+def opened(file):
     there = {name: one for name, one in FUNCTIONS.items() if f"name: {name}," in file.read_text()}
     return quaver.Study.open(file, functions=there)
 
 
-def content(path: Path) -> dict[str, str]:
+def content(path):
     with zipfile.ZipFile(path) as archive:
         return {name: archive.read(name).decode("utf-8", "replace") for name in archive.namelist()}
 
 
-def test_columns_and_rows_that_the_study_does_not_use_stay(file: Path) -> None:
+def test_columns_and_rows_that_the_study_does_not_use_stay(file):
     path, _, said = pack_study(opened(file))
     files = content(path)
     assert "items.csv" not in files
@@ -80,14 +77,14 @@ def test_columns_and_rows_that_the_study_does_not_use_stay(file: Path) -> None:
     assert "table" in found.unknown
 
 
-def test_a_table_goes_whole_if_asked(file: Path) -> None:
+def test_a_table_goes_whole_if_asked(file):
     path, _, said = pack_study(opened(file), tables=True)
     assert content(path)["items.csv"] == ITEMS
     assert not said
     assert any(line.startswith("items and prompts, items.csv") for line in verify(path).compared)
 
 
-def test_a_table_that_lies_elsewhere_is_found_in_the_bundle(file: Path) -> None:
+def test_a_table_that_lies_elsewhere_is_found_in_the_bundle(file):
     (file.parent / "items.csv").rename(file.parent.parent / "items.csv")
     file.write_text(STUDY.replace("items.csv", "../items.csv"))
     found = verify(pack_study(opened(file), tables=True)[0])
@@ -97,7 +94,7 @@ def test_a_table_that_lies_elsewhere_is_found_in_the_bundle(file: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("what", DROPPED)
-def test_what_was_dropped_is_said_everywhere(file: Path, what: str) -> None:
+def test_what_was_dropped_is_said_everywhere(file, what):
     old, new, gone = DROPPED[what]
     assert old in STUDY
     file.write_text(STUDY.replace(old, new))
@@ -116,7 +113,7 @@ def test_what_was_dropped_is_said_everywhere(file: Path, what: str) -> None:
     assert "whole design was collected" not in paper.methods
 
 
-def test_a_coder_that_was_dropped_is_named(file: Path) -> None:
+def test_a_coder_that_was_dropped_is_named(file):
     coded = STUDY.replace("gold: truth", "coders: [anna, ben, cleo], gold: {coders: majority}")
     (file.parent / "items.csv").write_text(
         "id,party,text,anna,ben,cleo\n"
@@ -129,7 +126,7 @@ def test_a_coder_that_was_dropped_is_named(file: Path) -> None:
 
 
 @pytest.mark.long
-def test_the_command_takes_the_tables_if_asked(file: Path) -> None:
+def test_the_command_takes_the_tables_if_asked(file):
     file.write_text(STUDY.replace(*DROPPED["a model"][:2]))
     (file.parent / "model.py").write_text("def good(text, prompt):\n    return 'positive'\n")
     command(file.parent, "run", "study.yaml", "--function", "good=model:good")

@@ -1,7 +1,6 @@
 """The runner goes on where it was stopped."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from tools.certifying import gate
@@ -14,7 +13,7 @@ from quaver.core.line_file import LineFile
 
 
 @pytest.mark.long
-def test_a_run_goes_on_where_one_stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_goes_on_where_one_stopped(tmp_path, capsys):
     asked = ["--out", str(tmp_path), "--measure", "compliance", "--cells", "1", "--processes", "1"]
     asked += ["--replications", "4", "--resamples", "20"]
     assert gate.main([*asked, "--seconds", "0"]) == 0
@@ -28,7 +27,7 @@ def test_a_run_goes_on_where_one_stopped(tmp_path: Path, capsys: pytest.CaptureF
 
 
 @pytest.mark.parametrize(("effect", "exact"), [(0.0, True), (0.5, False)])
-def test_the_truth_of_an_effect_that_is_none_is_none(effect: float, exact: bool) -> None:
+def test_the_truth_of_an_effect_that_is_none_is_none(effect, exact):
     """A study ever so large has an error of its own."""
     measure = certified_measures()["conclusion, number"]
     population = Population(items=30, variants=2, effect=effect)
@@ -38,7 +37,7 @@ def test_the_truth_of_an_effect_that_is_none_is_none(effect: float, exact: bool)
     assert (of_effect == [0.0, 0.0]) is exact
 
 
-def test_prompts_like_those_tried_are_broken_only_where_one_of_those_is() -> None:
+def test_prompts_like_those_tried_are_broken_only_where_one_of_those_is():
     """With nine of ten answers of a broken prompt guessed, two thirds of these are wrong: 60% of answers."""
     measure = certified_measures()["accuracy"]
     population = Population(items=60, variants=3, agreement=1 - 1e-9, broken=0.4)
@@ -58,11 +57,10 @@ def test_prompts_like_those_tried_are_broken_only_where_one_of_those_is() -> Non
     assert working > 0.99
     assert found["unbroken"]
     assert every < line.truth < working
-    assert line.coverage is not None
     assert line.coverage > 0.9
 
 
-def test_open_lines_get_as_many_replications_again() -> None:
+def test_open_lines_get_as_many_replications_again():
     measure = certified_measures()["accuracy"]
     populations = {"a": Population(items=30, variants=3), "b": Population(items=30, variants=3)}
     about = Line(cell="a", measure="accuracy", name="accuracy", estimand="fixed", places=1, replications=200)

@@ -2,13 +2,12 @@
 
 import os
 
-import pytest
 from tools.certifying.processes import in_processes
 
 THREADS = "POLARS_MAX_THREADS"
 
 
-def test_every_job_is_done_by_a_process_with_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_job_is_done_by_a_process_with_one_thread(monkeypatch):
     monkeypatch.delenv(THREADS, raising=False)
     before = dict(os.environ)
     found = list(in_processes(os.getenv, iter([THREADS, "no such name", THREADS]), processes=1))
@@ -16,7 +15,7 @@ def test_every_job_is_done_by_a_process_with_one_thread(monkeypatch: pytest.Monk
     assert dict(os.environ) == before
 
 
-def test_nothing_is_begun_when_the_time_is_up() -> None:
+def test_nothing_is_begun_when_the_time_is_up():
     jobs = iter([-1, -2])
     assert list(in_processes(abs, jobs, processes=1, deadline=0.0)) == []
     assert list(jobs) == [-1, -2]

@@ -1,16 +1,11 @@
 """Functions that the commands' tests hand over as models, and how the commands are run."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -36,7 +31,7 @@ def hostile(text, prompt):
 """
 
 
-def quaver(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def quaver(folder, *arguments):
     """Run a command in a folder, as at a prompt."""
     return subprocess.run(
         [sys.executable, "-m", "quaver", *arguments],
@@ -49,22 +44,20 @@ def quaver(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def of_a_study(named: Iterable[Sequence[str]]) -> list[tuple[str, ...]]:
+def of_a_study(named):
     """The commands of a study that end by themselves and are not named, called with nothing else."""
     known = {one[0] for one in named}
     return [(name, "study.yaml") for name in COMMANDS if name not in known and _takes_a_study(name)]
 
 
-def _takes_a_study(name: str) -> bool:
+def _takes_a_study(name):
     parameters = inspect.signature(function_of(name)).parameters
     return (
         "study" in parameters and "port" not in parameters
     )  # what serves a page goes on until it is stopped
 
 
-def here(
-    folder: Path, *arguments: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> subprocess.CompletedProcess[str]:
+def here(folder, *arguments, monkeypatch, capsys):
     """The same without a process of its own."""
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sys, "argv", ["quaver", *arguments])
@@ -77,18 +70,17 @@ def here(
     return subprocess.CompletedProcess(list(arguments), status, captured.out, captured.err)
 
 
-def numbers(text: str) -> list[int]:
+def numbers(text):
     """The whole numbers of a text, in order."""
     return [int(one.replace(",", "")) for one in re.findall(r"(?<![\w.])\d[\d,]*(?![\w.]*\d)", text)]
 
 
-def status(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+def status(done):
     """What ``quaver status --json`` printed."""
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    return json.loads(done.stdout)
 
 
-def environment() -> dict[str, str]:
+def environment():
     """As at a prompt, wide enough that no line is broken."""
     return {**os.environ, "COLUMNS": "200", "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"}

@@ -1,9 +1,6 @@
 """``quaver agreement`` on files that Quaver did not make."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -16,19 +13,19 @@ from quaver.errors import UnknownName
 LABELS = "aaabbb"  # three items, two coders, who differ on one: alpha 4/9 by hand
 
 
-def written(path: Path) -> Path:
+def written(path):
     rows = [f"{n // 2},{'pq'[n % 2]},{label}" for n, label in enumerate(LABELS)]
     path.write_text("\n".join(["id,coder,code", *rows]) + "\n")
     return path
 
 
-def run(*words: str) -> str:
+def run(*words):
     result = CliRunner().invoke(app(), ["agreement", *words], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return result.output
 
 
-def test_a_table_and_the_same_as_json(tmp_path: Path) -> None:
+def test_a_table_and_the_same_as_json(tmp_path):
     words = [str(written(tmp_path / "x.csv")), "--item", "id", "--rater", "coder", "--label", "code"]
     assert "krippendorff_alpha  0.444" in run(*words)
     first = json.loads(run(*words, "--json").splitlines()[0])
@@ -36,7 +33,7 @@ def test_a_table_and_the_same_as_json(tmp_path: Path) -> None:
     assert first["value"] == pytest.approx(4 / 9)
 
 
-def test_labels_that_are_not_valid_are_missing_or_a_label_of_their_own(tmp_path: Path) -> None:
+def test_labels_that_are_not_valid_are_missing_or_a_label_of_their_own(tmp_path):
     path = written(tmp_path / "x.csv")
     path.write_text(path.read_text().replace("0,p,a", "0,p,N/A"))
     words = [str(path), "--item", "id", "--rater", "coder", "--label", "code", "--valid", "a,b", "--json"]
@@ -46,14 +43,14 @@ def test_labels_that_are_not_valid_are_missing_or_a_label_of_their_own(tmp_path:
     assert kept["n"] == 3
 
 
-def test_a_misspelt_column_is_one_error(tmp_path: Path) -> None:
+def test_a_misspelt_column_is_one_error(tmp_path):
     words = [str(written(tmp_path / "x.csv")), "--item", "idd", "--rater", "coder", "--label", "code"]
     result = CliRunner().invoke(app(), ["agreement", *words])
     assert isinstance(result.exception, UnknownName)
     assert "'id'" in str(result.exception.fix)
 
 
-def test_cells_with_several_labels_are_measured_as_sets(tmp_path: Path) -> None:
+def test_cells_with_several_labels_are_measured_as_sets(tmp_path):
     path = written(tmp_path / "x.csv")
     path.write_text(path.read_text().replace("0,p,a", "0,p,b;a").replace("0,q,a", "0,q,a;b"))
     words = [str(path), "--item", "id", "--rater", "coder", "--label", "code"]
@@ -63,7 +60,7 @@ def test_cells_with_several_labels_are_measured_as_sets(tmp_path: Path) -> None:
             assert agreed["value"] == pytest.approx(2 / 3)  # the second of three items has a and b
 
 
-def test_a_level_that_does_not_exist_is_refused_in_plain_words(tmp_path: Path) -> None:
+def test_a_level_that_does_not_exist_is_refused_in_plain_words(tmp_path):
     words = [str(written(tmp_path / "x.csv")), "--item", "id", "--rater", "coder", "--label", "code"]
     result = CliRunner().invoke(app(), ["agreement", *words, "--level", "jacard"])
     assert result.exit_code == 2

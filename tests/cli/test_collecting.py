@@ -1,12 +1,9 @@
 """The commands about collecting: plan's costs, status, export."""
 
-from __future__ import annotations
-
 import csv
 import subprocess
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import pytest
 from tests.cli.commands import FUNCTIONS, here, numbers, status
@@ -18,25 +15,25 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
-def quaver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+def quaver(tmp_path, monkeypatch, capsys):
     (tmp_path / "functions.py").write_text(FUNCTIONS)
     written(tmp_path, VARIED)
     monkeypatch.setenv("COLUMNS", "200")
     return partial(here, tmp_path, monkeypatch=monkeypatch, capsys=capsys)
 
 
-def test_nobody_knows_what_a_function_costs(quaver: Command) -> None:
+def test_nobody_knows_what_a_function_costs(quaver):
     done = quaver("plan", *FAKE)
     assert done.returncode == 0, done.stderr
     assert "unknown" in done.stdout
 
 
-def test_a_function_with_a_price_of_nothing_is_free(quaver: Command, tmp_path: Path) -> None:
+def test_a_function_with_a_price_of_nothing_is_free(quaver, tmp_path):
     written(tmp_path, VARIED.replace("use: function}", "use: function, price: 0}"))
     assert "free" in quaver("plan", *FAKE).stdout
 
 
-def test_status_for_people_and_for_programs(quaver: Command, tmp_path: Path) -> None:
+def test_status_for_people_and_for_programs(quaver, tmp_path):
     written(tmp_path, VARIED + "budget: {calls: 4}\n")
     run = quaver("run", *FAKE)
     assert run.returncode == 0, run.stderr
@@ -49,7 +46,7 @@ def test_status_for_people_and_for_programs(quaver: Command, tmp_path: Path) -> 
     assert sum(one["answered"] for one in found["conditions"]) == 4
 
 
-def test_export_as_a_table(quaver: Command, tmp_path: Path) -> None:
+def test_export_as_a_table(quaver, tmp_path):
     quaver("run", *FAKE)
     done = quaver("export", "study.yaml", "calls.csv", *FAKE)
     assert (numbers(done.stdout), "calls.csv" in done.stdout) == ([6], True)
@@ -61,7 +58,7 @@ def test_export_as_a_table(quaver: Command, tmp_path: Path) -> None:
     assert all(kind in wrong.stderr for kind in (".jsonl", ".csv", ".parquet"))
 
 
-def test_errors_are_counted_by_kind(quaver: Command) -> None:
+def test_errors_are_counted_by_kind(quaver):
     run = quaver("run", "--function", "fake=functions:broken")
     assert "--retry-errors" in run.stdout
     shown = quaver("status", "--function", "fake=functions:broken").stdout
@@ -70,7 +67,7 @@ def test_errors_are_counted_by_kind(quaver: Command) -> None:
     assert "\x1b" not in shown
 
 
-def test_a_finished_run_ends_with_the_verdict_and_the_next_command(quaver: Command) -> None:
+def test_a_finished_run_ends_with_the_verdict_and_the_next_command(quaver):
     first, again = quaver("run", *FAKE), quaver("run", *FAKE)
     assert first.stdout.splitlines()[-4:] == again.stdout.splitlines()[-4:]
     *_, what, moves, then, command = again.stdout.splitlines()
@@ -80,9 +77,7 @@ def test_a_finished_run_ends_with_the_verdict_and_the_next_command(quaver: Comma
     assert command.split()[-2:] == ["quaver", "report"]
 
 
-def test_the_command_that_draws_more_gold_labels_runs_as_it_is_printed(
-    quaver: Command, tmp_path: Path
-) -> None:
+def test_the_command_that_draws_more_gold_labels_runs_as_it_is_printed(quaver, tmp_path):
     rows = [
         f"{at},text {at},{prompt},{'ab'[at % 2]},{'ab'[(at + (at == 3)) % 2] if at < 12 else ''}"
         for at in range(300)

@@ -1,7 +1,5 @@
 """The commands, as programs: what they print, how they end, and what they refuse."""
 
-from __future__ import annotations
-
 import json
 import re
 import signal
@@ -27,7 +25,7 @@ SAME = ("--function", "fake=functions:same")
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     written(tmp_path, STUDY + "repeats: 2\n")
     (tmp_path / "functions.py").write_text(FUNCTIONS)
     return tmp_path
@@ -37,12 +35,12 @@ Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+def command(monkeypatch, capsys):
     """Runs a command in a folder, in this process."""
     return partial(here, monkeypatch=monkeypatch, capsys=capsys)
 
 
-def refused(done: subprocess.CompletedProcess[str]) -> str:
+def refused(done):
     """The one message of a command that ended with a user's error."""
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith("Error: ")
@@ -52,7 +50,7 @@ def refused(done: subprocess.CompletedProcess[str]) -> str:
 
 
 @pytest.mark.long
-def test_the_whole_way(folder: Path) -> None:
+def test_the_whole_way(folder):
     planned = quaver(folder, "plan", "study.yaml", *SAME)
     assert planned.returncode == 0, planned.stderr
     assert numbers(planned.stdout.splitlines()[0]) == [
@@ -81,7 +79,7 @@ def test_the_whole_way(folder: Path) -> None:
     assert (folder / "annotations.parquet").exists()
 
 
-def test_estimates_and_the_report_follow(folder: Path, command: Command) -> None:
+def test_estimates_and_the_report_follow(folder, command):
     command(folder, "run", "study.yaml", *SAME)
     measured = command(folder, "measure", "study.yaml", "accuracy", "--json", *SAME)
     assert measured.stderr == ""
@@ -98,7 +96,7 @@ def test_estimates_and_the_report_follow(folder: Path, command: Command) -> None
     assert (folder / "estimates.csv").exists()
 
 
-def test_init_writes_a_study_and_never_over_another(tmp_path: Path, command: Command) -> None:
+def test_init_writes_a_study_and_never_over_another(tmp_path, command):
     done = command(tmp_path, "init", "new/study.yaml")
     assert done.returncode == 0, done.stderr
     assert "quaver run new/study.yaml --small" in done.stdout
@@ -109,7 +107,7 @@ def test_init_writes_a_study_and_never_over_another(tmp_path: Path, command: Com
     assert json.loads((tmp_path / "new" / named).read_text()) == json_schema()
 
 
-def test_init_writes_its_schema_again_and_never_over_another_file(tmp_path: Path, command: Command) -> None:
+def test_init_writes_its_schema_again_and_never_over_another_file(tmp_path, command):
     (tmp_path / SCHEMA_FILE).write_text("{}")
     assert SCHEMA_FILE in refused(command(tmp_path, "init", "stability"))
     assert not (tmp_path / "stability.yaml").exists()
@@ -118,17 +116,17 @@ def test_init_writes_its_schema_again_and_never_over_another_file(tmp_path: Path
     assert (tmp_path / "stability.yaml").read_text().startswith(MODELINE)
 
 
-def test_the_schema_is_json(command: Command) -> None:
+def test_the_schema_is_json(command):
     schema = json.loads(command(Path.cwd(), "schema").stdout)
     assert schema["properties"]["repeats"]["minimum"] == 1
 
 
-def test_the_version_is_printed(tmp_path: Path, command: Command) -> None:
+def test_the_version_is_printed(tmp_path, command):
     done = command(tmp_path, "--version")
     assert (done.returncode, done.stdout.strip()) == (0, f"quaver {__version__}")
 
 
-def test_help_names_every_command(tmp_path: Path) -> None:
+def test_help_names_every_command(tmp_path):
     done = quaver(tmp_path, "help", "--all")
     assert done.returncode == 0
     assert [name for name in COMMANDS if f"\n  {name} " not in done.stdout] == []
@@ -159,24 +157,24 @@ BAD = {
 
 
 @pytest.mark.parametrize(("arguments", "message"), BAD.values(), ids=BAD)
-def test_bad_input_is_one_message(folder: Path, command: Command, arguments: list[str], message: str) -> None:
+def test_bad_input_is_one_message(folder, command, arguments, message):
     assert message in refused(command(folder, *arguments))
 
 
-def test_a_wrong_study_is_one_message_with_its_line(folder: Path, command: Command) -> None:
+def test_a_wrong_study_is_one_message_with_its_line(folder, command):
     written(folder, STUDY + "repeates: 2\n")
     message = refused(command(folder, "plan", "study.yaml"))
     assert message.startswith("Error: study.yaml:12: repeates: ")
     assert "'repeats'?" in message
 
 
-def test_a_wrong_option_of_a_command_ends_with_2(folder: Path, command: Command) -> None:
+def test_a_wrong_option_of_a_command_ends_with_2(folder, command):
     done = command(folder, "run", "study.yaml", "--retry")
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
 
 
-def test_errors_of_a_function_are_counted_and_say_how_to_go_on(folder: Path, command: Command) -> None:
+def test_errors_of_a_function_are_counted_and_say_how_to_go_on(folder, command):
     done = command(folder, "run", "study.yaml", "--function", "fake=functions:broken")
     assert done.returncode == 0, done.stderr
     assert "--retry-errors" in done.stdout
@@ -184,7 +182,7 @@ def test_errors_of_a_function_are_counted_and_say_how_to_go_on(folder: Path, com
     assert (found["answered"], found["errors"]) == (6, 6)
 
 
-def test_hostile_texts_do_not_become_markup_or_control(folder: Path, command: Command) -> None:
+def test_hostile_texts_do_not_become_markup_or_control(folder, command):
     hostile = "[red]x[/red] \x1b[31m"
     written(folder, STUDY + "repeats: 1\n", ITEMS + f'd,"{hostile}",{hostile}\n')
     message = refused(command(folder, "plan", "study.yaml", *SAME))
@@ -193,7 +191,7 @@ def test_hostile_texts_do_not_become_markup_or_control(folder: Path, command: Co
 
 
 @pytest.mark.long
-def test_an_interrupt_finishes_what_is_in_flight_and_says_how_to_go_on(folder: Path) -> None:
+def test_an_interrupt_finishes_what_is_in_flight_and_says_how_to_go_on(folder):
     items = "id,text,truth\n" + "".join(f"{n},t{n},\n" for n in range(500))
     written(folder, STUDY, items)
     arguments = ["run", "study.yaml", "--function", "fake=functions:slow"]
@@ -222,7 +220,7 @@ def test_an_interrupt_finishes_what_is_in_flight_and_says_how_to_go_on(folder: P
 
 
 @pytest.mark.long
-def test_a_second_process_is_refused_with_the_first_ones_pid(folder: Path) -> None:
+def test_a_second_process_is_refused_with_the_first_ones_pid(folder):
     items = "id,text,truth\n" + "".join(f"{n},t{n},\n" for n in range(500))
     written(folder, STUDY, items)
     arguments = ["run", "study.yaml", "--function", "fake=functions:slow"]
@@ -242,18 +240,18 @@ def test_a_second_process_is_refused_with_the_first_ones_pid(folder: Path) -> No
 # ---------------------------------------------------------------------------- the screen
 
 
-def shown(thing: object) -> str:
+def shown(thing):
     console = Console(width=80, force_terminal=True, color_system=None)
     with console.capture() as captured:
         console.print(thing)
     return captured.get()
 
 
-def test_plain_text_is_shown_as_it_is() -> None:
+def test_plain_text_is_shown_as_it_is():
     assert shown(plain("[red]a[/red] :smile: \x1b[0m\r\x07")) == "[red]a[/red] :smile: \\x1b[0m\\r\\x07\n"
 
 
-def test_cells_of_a_table_are_plain() -> None:
+def test_cells_of_a_table_are_plain():
     text = shown(table(("what", "n"), [("[b]x[/b] \x1b[1m", 1234), ("y", 5)]))
     assert "[b]x[/b] \\x1b[1m" in text.replace("\x1b[1m", "", 0)
     assert "1,234" in text
@@ -271,11 +269,11 @@ def test_cells_of_a_table_are_plain() -> None:
         (3601, "1 h 1 s"),
     ],
 )
-def test_times_are_said_as_people_say_them(seconds: float | None, text: str) -> None:
+def test_times_are_said_as_people_say_them(seconds, text):
     assert duration(seconds) == text
 
 
-def test_measure_summarises_and_counts_what_is_undefined_unless_asked(folder: Path, command: Command) -> None:
+def test_measure_summarises_and_counts_what_is_undefined_unless_asked(folder, command):
     command(folder, "run", "study.yaml", *SAME)
     of_all = [
         json.loads(line)
@@ -315,7 +313,7 @@ measures: [inter_pss]
 """
 
 
-def test_what_is_about_one_label_set_goes_field_by_field(tmp_path: Path, command: Command) -> None:
+def test_what_is_about_one_label_set_goes_field_by_field(tmp_path, command):
     texts = [f"{at},{'fine' if at % 2 else 'dull'} {'x' * at}" for at in range(20)]
     (tmp_path / "texts.csv").write_text("\n".join(["id,text", *texts]))
     (tmp_path / "functions.py").write_text(_CODES)

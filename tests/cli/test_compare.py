@@ -1,10 +1,5 @@
 """``quaver compare`` on the terminal and in CI."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 from junitparser import JUnitXml
 from tests.cli.commands import here
@@ -20,13 +15,13 @@ VARIED = STUDY + "variants:\n  - {use: instructions, texts: {poorer: 'Any worse,
 
 
 @pytest.fixture
-def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+def typed(tmp_path, monkeypatch, capsys):
     """Types commands in a folder with a study that was run."""
     (tmp_path / "items.csv").write_text(ITEMS)
     (tmp_path / "functions.py").write_text(FUNCTIONS)
     (tmp_path / "study.yaml").write_text(VARIED)
 
-    def run(*arguments: str) -> Any:
+    def run(*arguments):
         model = ("--function", "fake=functions:model")
         return here(tmp_path, *arguments, *model, monkeypatch=monkeypatch, capsys=capsys)
 
@@ -34,7 +29,7 @@ def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     return run
 
 
-def test_the_original_is_the_baseline_and_every_form_is_written(typed: Any, tmp_path: Path) -> None:
+def test_the_original_is_the_baseline_and_every_form_is_written(typed, tmp_path):
     done = typed(
         *("compare", "study.yaml", "--fail-if", "accuracy < 0"),
         *("--markdown", "comment.md", "--junit", "junit.xml"),
@@ -47,14 +42,12 @@ def test_the_original_is_the_baseline_and_every_form_is_written(typed: Any, tmp_
     assert suite.failures == 1
 
 
-def test_a_file_that_cannot_be_written_is_one_error(typed: Any) -> None:
+def test_a_file_that_cannot_be_written_is_one_error(typed):
     done = typed("compare", "study.yaml", "--markdown", "no/such/folder.md")
     assert (done.returncode, "cannot be written" in done.stderr) == (2, True)
 
 
-def test_no_text_is_a_command_in_github_actions(
-    typed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_text_is_a_command_in_github_actions(typed, tmp_path, monkeypatch):
     items = ITEMS.replace("i05", "::error::i05").replace("i10", "##[warning]i10")
     (tmp_path / "items.csv").write_text(items)
     assert typed("run", "study.yaml").returncode == 0

@@ -1,10 +1,7 @@
 """``quaver gold``: what it says, writes and refuses."""
 
-from __future__ import annotations
-
 import json
 import shlex
-from pathlib import Path
 
 import pytest
 from tests.cli.commands import here
@@ -12,15 +9,13 @@ from tests.gold_study import filled, labelled_study, truths
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     labelled_study(tmp_path)
     return tmp_path
 
 
-def test_a_sample_from_forecast_to_labels(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def run(*arguments: str) -> str:
+def test_a_sample_from_forecast_to_labels(folder, monkeypatch, capsys):
+    def run(*arguments):
         done = here(folder, "gold", "study.yaml", *arguments, monkeypatch=monkeypatch, capsys=capsys)
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -41,9 +36,7 @@ def test_a_sample_from_forecast_to_labels(
     assert "round-2-ada-2.xlsx" in run("--sheets", "--format", "xlsx")
 
 
-def test_the_only_sheet_is_named_in_the_command_that_takes_it_back(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_only_sheet_is_named_in_the_command_that_takes_it_back(folder, monkeypatch, capsys):
     done = here(folder, "gold", "study.yaml", "--n", "20", monkeypatch=monkeypatch, capsys=capsys)
     words = done.stdout.partition("quaver gold study.yaml ")[2].split()
     assert words == ["--take", "gold/round-1-coder.xlsx"]
@@ -52,8 +45,8 @@ def test_the_only_sheet_is_named_in_the_command_that_takes_it_back(
 
 
 def test_the_command_that_takes_sheets_back_can_be_typed_whatever_the_study_is_called(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+    folder, monkeypatch, capsys
+):
     (folder / "study.yaml").rename(folder / "my study.yaml")
     done = here(folder, "gold", "my study.yaml", "--n", "20", monkeypatch=monkeypatch, capsys=capsys)
     words = shlex.split(done.stdout.partition("filled in, quaver ")[2])
@@ -75,12 +68,7 @@ def test_the_command_that_takes_sheets_back_can_be_typed_whatever_the_study_is_c
         ("--sheets",),
     ],
 )
-def test_what_cannot_be_done_is_one_error(
-    folder: Path,
-    arguments: tuple[str, ...],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_what_cannot_be_done_is_one_error(folder, arguments, monkeypatch, capsys):
     done = here(folder, "gold", "study.yaml", *arguments, monkeypatch=monkeypatch, capsys=capsys)
     assert done.returncode == 2
     assert done.stderr.startswith("Error: ")

@@ -1,11 +1,8 @@
 """The help: whole sentences in groups, examples that parse; and what a shell completes."""
 
-from __future__ import annotations
-
 import shlex
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import typer
@@ -15,13 +12,13 @@ from typer.testing import CliRunner
 from quaver.cli.main import COMMANDS, EVERYDAY, GROUPS, app
 
 
-def help_of(*command: str) -> str:
+def help_of(*command):
     done = CliRunner().invoke(app(), [*command, "--help"], env={"COLUMNS": "80", "TERMINAL_WIDTH": "80"})
     assert done.exit_code == 0, done.output
     return done.output
 
 
-def test_every_command_stands_under_a_heading_in_one_whole_line() -> None:
+def test_every_command_stands_under_a_heading_in_one_whole_line():
     lines = help_of().splitlines()
     for title, names in GROUPS.items():
         start = lines.index(f"{title}:") + 1
@@ -32,8 +29,8 @@ def test_every_command_stands_under_a_heading_in_one_whole_line() -> None:
             assert "..." not in line
 
 
-def test_the_first_screen_shows_fifteen_commands_and_says_where_the_others_are() -> None:
-    def shown(*words: str) -> list[str]:
+def test_the_first_screen_shows_fifteen_commands_and_says_where_the_others_are():
+    def shown(*words):
         command = [sys.executable, "-m", "quaver", *words]
         done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment())
         return [name for name in COMMANDS if f"\n  {name} " in done.stdout + done.stderr]
@@ -44,7 +41,7 @@ def test_the_first_screen_shows_fifteen_commands_and_says_where_the_others_are()
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_has_examples_that_it_accepts(name: str) -> None:
+def test_every_command_has_examples_that_it_accepts(name):
     shown = help_of(name)
     assert all(len(line) <= 80 for line in shown.splitlines())
     examples = [line.strip() for line in shown.partition("Examples:\n")[2].splitlines() if line.strip()]
@@ -54,10 +51,10 @@ def test_every_command_has_examples_that_it_accepts(name: str) -> None:
         words = shlex.split(example, comments=True)
         words = words[: words.index(">")] if ">" in words else words
         assert words[:2] == ["quaver", name]
-        program.commands[name].make_context(name, words[2:])  # type: ignore[attr-defined]
+        program.commands[name].make_context(name, words[2:])
 
 
-def test_help_loads_none_of_the_libraries_of_statistics() -> None:
+def test_help_loads_none_of_the_libraries_of_statistics():
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "quaver", "--help"],
         capture_output=True,
@@ -71,7 +68,7 @@ def test_help_loads_none_of_the_libraries_of_statistics() -> None:
     assert not loaded & {"polars", "numpy", "scipy", "altair", "pydantic", "openai"}
 
 
-def completed(folder: Path, line: str) -> list[str]:
+def completed(folder, line):
     """What bash offers at the end of a line."""
     at = len(line.split()) - (not line.endswith(" "))
     asked = {"_QUAVER_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(at)}
@@ -88,6 +85,6 @@ def completed(folder: Path, line: str) -> list[str]:
     return done.stdout.split()
 
 
-def test_a_shell_completes_commands_and_options(tmp_path: Path) -> None:
+def test_a_shell_completes_commands_and_options(tmp_path):
     assert completed(tmp_path, "quaver mea") == ["measure"]
     assert completed(tmp_path, "quaver measure --und") == ["--undefined"]

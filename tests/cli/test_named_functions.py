@@ -1,9 +1,5 @@
 """A function that a command line names: whatever its module does at import is one error."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from quaver.cli.command_options import function_of
@@ -14,9 +10,7 @@ from quaver.errors import QuaverError
     "source",
     [b"def (", b"a = '\x00'", b"raise SystemExit(0)", b"1 / 0", b"# coding: nothing", b"a = '\xff'", b""],
 )
-def test_a_module_that_cannot_be_imported_is_an_error(
-    source: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_module_that_cannot_be_imported_is_an_error(source, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "module_of_a_user.py").write_bytes(source)
     with pytest.raises(QuaverError) as caught:
@@ -25,12 +19,12 @@ def test_a_module_that_cannot_be_imported_is_an_error(
 
 
 @pytest.mark.parametrize("target", ["math:pi", ".relative:annotate", "a..b:c", "a\0b:c", "..:c"])
-def test_a_name_that_is_none_is_an_error(target: str) -> None:
+def test_a_name_that_is_none_is_an_error(target):
     with pytest.raises(QuaverError):
         function_of(target)
 
 
-def test_a_file_of_the_folder_may_be_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_the_folder_may_be_named(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file_of_a_user.py").write_text("def annotate(text, prompt):\n    return 'yes'\n")
     assert function_of("file_of_a_user.py:annotate")("", "") == "yes"

@@ -8,7 +8,7 @@ from quaver.core.records import Estimate
 from quaver.study.collection.study_status import StudyStatus
 
 
-def test_the_unit_says_which_prompts_an_interval_holds_for() -> None:
+def test_the_unit_says_which_prompts_an_interval_holds_for():
     rows = [
         Estimate(
             "accuracy",
@@ -31,7 +31,7 @@ def test_the_unit_says_which_prompts_an_interval_holds_for() -> None:
     assert lines[2].rstrip().endswith("item and prompt, for prompts like these 5")
 
 
-def test_a_line_of_a_text_may_be_written_in_several() -> None:
+def test_a_line_of_a_text_may_be_written_in_several():
     status = StudyStatus(5, 4, sent=7, received=6, discarded=1, discarded_tokens=30.0)
     lines = texts("status", REACHED={})("progress", status)
     assert lines[0] == "4 of 5 calls are answered."

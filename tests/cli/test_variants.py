@@ -1,12 +1,9 @@
 """``quaver variants`` as a program: what it shows and makes."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import pytest
 from tests.cli.commands import here, numbers
@@ -26,7 +23,7 @@ def model(text, prompt):
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     family = "variants: [{use: paraphrases, engine: llm, model: fake, k: 2}]\n"
     written(tmp_path, STUDY + family)
     (tmp_path / "functions.py").write_text(FUNCTIONS)
@@ -34,11 +31,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+def command(monkeypatch, capsys):
     return partial(here, monkeypatch=monkeypatch, capsys=capsys)
 
 
-def test_every_variant_is_shown_with_what_differs_marked(folder: Path, command: Command) -> None:
+def test_every_variant_is_shown_with_what_differs_marked(folder, command):
     done = command(folder, "variants", "study.yaml", *MODEL)
     assert done.returncode == 0, done.stderr
     assert "fake" in done.stderr
@@ -54,7 +51,7 @@ def test_every_variant_is_shown_with_what_differs_marked(folder: Path, command: 
     assert again.stdout == done.stdout
 
 
-def test_run_makes_what_is_missing_and_plan_and_status_do_not(folder: Path, command: Command) -> None:
+def test_run_makes_what_is_missing_and_plan_and_status_do_not(folder, command):
     looked = command(folder, "status", "study.yaml", *MODEL)
     assert looked.returncode == 2
     assert "paraphrases" in looked.stderr
@@ -69,7 +66,7 @@ def test_run_makes_what_is_missing_and_plan_and_status_do_not(folder: Path, comm
     assert "paraphrases" in shown.stdout
 
 
-def test_a_collection_shows_the_prompts_of_each_of_its_studies(command: Command, folder: Path) -> None:
+def test_a_collection_shows_the_prompts_of_each_of_its_studies(command, folder):
     (folder / "both.yaml").write_text(
         "name: both\nshared:\n  task: {labels: [positive, negative]}\n"
         '  items: {source: items.csv, id: id, text: "{{ text }}"}\n'

@@ -1,15 +1,9 @@
 """Models that answer at once, and fail where a test wants them to."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any
-
-from quaver.collect.run.driver import Outcome, Progress, collect
+from quaver.collect.run.driver import Progress, collect
 from quaver.collect.run.progress import Budget
 from quaver.collect.store.response_store import Store
-from quaver.core.model import Abilities, Answered
+from quaver.core.model import Abilities
 from quaver.core.records import Call, Condition, Decoding, Message, Prompt, Request, Response
 
 CAPS = ("calls", "tokens", "money", "seconds", "spent", "prices")
@@ -20,44 +14,44 @@ class Fake:
 
     abilities = Abilities()
 
-    def __init__(self, answer: Callable[[Request, Call], Response]) -> None:
+    def __init__(self, answer):
         self._answer = answer
-        self.asked: list[bytes] = []
+        self.asked = []
 
-    def identity(self) -> str:
+    def identity(self):
         return "fake"
 
-    def provenance(self) -> Mapping[str, Any]:
+    def provenance(self):
         return {"engine": "fake"}
 
-    def prepare(self, repeats: int) -> None: ...
+    def prepare(self, repeats): ...
 
-    def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
+    def answer(self, requests):
         for request in requests:
             self.asked += [call.key for call in request.calls]
             yield request, [self._answer(request, call) for call in request.calls]
 
-    def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
+    def count_tokens(self, prompts):
         return None
 
-    def close(self) -> None: ...
+    def close(self): ...
 
 
-def echo(request: Request, call: Call) -> Response:
+def echo(request, call):
     return Response(
         f"{call.item}.{call.repeat}", prompt_tokens=10, cached_tokens=4, completion_tokens=1, latency=0.5
     )
 
 
-def fake(answer: Callable[[Request, Call], Response] = echo) -> Fake:
+def fake(answer=echo):
     return Fake(answer)
 
 
-def key(item: int, repeat: int = 0, condition: int = 0) -> bytes:
+def key(item, repeat=0, condition=0):
     return b"%5d%5d%6d" % (condition, item, repeat)
 
 
-def request(item: int, repeats: Sequence[int] = (0,), condition: int = 0, text: str | None = None) -> Request:
+def request(item, repeats=(0,), condition=0, text=None):
     message = Message("user", text if text is not None else f"text {item}")
     calls = tuple(Call(key(item, repeat, condition), condition, item, repeat) for repeat in repeats)
     return Request(
@@ -65,7 +59,7 @@ def request(item: int, repeats: Sequence[int] = (0,), condition: int = 0, text: 
     )
 
 
-def opened(folder: Path, items: int = 3, repeats: int = 1, fingerprint: str = "f") -> Store:
+def opened(folder, items=3, repeats=1, fingerprint="f"):
     """A store whose study has ``items`` items and one condition."""
     store = Store(folder / "responses.db")
     calls = [call for item in range(items) for call in request(item, range(repeats)).calls]
@@ -74,7 +68,7 @@ def opened(folder: Path, items: int = 3, repeats: int = 1, fingerprint: str = "f
     return store
 
 
-def run(store: Store, model: Fake, requests: Iterable[Request], **limits: Any) -> Outcome:
+def run(store, model, requests, **limits):
     """Collect with one model."""
     total = limits.pop("total", 0)
     caps = {name: limits.pop(name) for name in CAPS if name in limits}
@@ -82,6 +76,6 @@ def run(store: Store, model: Fake, requests: Iterable[Request], **limits: Any) -
     return collect({"m": iter(requests)}, {"m": model}, store, Progress(total, 0), budget=budget, **limits)
 
 
-def answers(store: Store) -> dict[tuple[int, int, int], Response]:
+def answers(store):
     """Everything that is stored and belongs to the study, by place."""
     return {(c, i, r): response for rows in store.read() for c, i, r, response, _ in rows}

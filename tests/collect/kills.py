@@ -7,8 +7,6 @@ Run as a program, so that the processes that are killed are not the tests' own::
 Every asking appends a line to LOG. What was stored after each kill is printed, as JSON.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -18,18 +16,17 @@ import sys
 import time
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from quaver.study.session import Study
 
 KILLS = 20
 
 
-def asking(log: Path) -> Any:
+def asking(log):
     """A model that answers the same to the same and writes down what it was asked."""
     file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
-    def annotate(text: str, prompt: str) -> str:
+    def annotate(text, prompt):
         os.write(file, f"{text}|{prompt}\n".replace("\n", " ").encode() + b"\n")
         time.sleep(0.0001)
         return sha256(f"{text}|{prompt}".encode()).hexdigest()[:12]
@@ -37,12 +34,12 @@ def asking(log: Path) -> Any:
     return annotate
 
 
-def run(study: Path, log: Path) -> None:
+def run(study, log):
     """Collect until the end, or until somebody ends it."""
     Study.open(study, functions={"fake": asking(log)}).run()
 
 
-def stored(study: Path) -> dict[str, list[Any]]:
+def stored(study):
     """Key -> answer and place, as the database has them."""
     with sqlite3.connect(study.parent / "responses.db") as db:
         rows = db.execute(
@@ -52,7 +49,7 @@ def stored(study: Path) -> dict[str, list[Any]]:
         return {key: rest for key, *rest in rows.fetchall()}
 
 
-def killed(study: Path, log: Path, pause: float) -> None:
+def killed(study, log, pause):
     """Run in a process that is killed a while after its first asking."""
     size = log.stat().st_size if log.exists() else 0
     process = os.fork()
@@ -70,7 +67,7 @@ def killed(study: Path, log: Path, pause: float) -> None:
     os.waitpid(process, 0)
 
 
-def main(study: Path, log: Path, seed: int) -> None:
+def main(study, log, seed):
     """Kill it twenty times, look each time, then let it end."""
     # Loads what every process would load, and no more: one that has measured has threads and cannot fork.
     _ = Study.open(study, functions={"fake": asking(log)}).experiment

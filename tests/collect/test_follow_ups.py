@@ -1,20 +1,16 @@
 """Requests that follow from answers: when they are asked, and that none is lost."""
 
-from __future__ import annotations
-
 import threading
-from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 from tests.collect.fakes import Fake, answers, echo, fake, key, request, run
 
 from quaver.collect.store.response_store import Store
-from quaver.core.records import Call, Condition, Request, Response
+from quaver.core.records import Condition, Request, Response
 from quaver.errors import ModelError
 
 
-def followed(asked: Request, responses: Sequence[Response]) -> list[Request]:
+def followed(asked, responses):
     """One follow-up for each answer of the first condition that is not an error."""
     return [
         request_of(call)
@@ -23,19 +19,19 @@ def followed(asked: Request, responses: Sequence[Response]) -> list[Request]:
     ]
 
 
-def request_of(call: Call) -> Request:
+def request_of(call):
     one = request(call.item, (call.repeat,), condition=1, text=f"about {call.item}.{call.repeat}")
     return Request(one.model, one.prompt, one.decoding, (), 0, (one.calls[0]._replace(parent=call.key),))
 
 
-def opened(folder: Path, items: int) -> Store:
+def opened(folder, items):
     store = Store(folder / "responses.db")
     conditions = [Condition("m", "v", "greedy", 2), Condition("m", "v", "greedy", 2, "sure", 0)]
     store.calls.place("f", conditions, [str(item) for item in range(items)], [])
     return store
 
 
-def test_every_answer_is_followed_once(tmp_path: Path) -> None:
+def test_every_answer_is_followed_once(tmp_path):
     store, model = opened(tmp_path, 700), fake()
     outcome = run(
         store, model, (request(item, (0, 1)) for item in range(700)), total=2800, following=followed
@@ -45,7 +41,7 @@ def test_every_answer_is_followed_once(tmp_path: Path) -> None:
     assert set(answers(store)) == {(c, i, r) for c in (0, 1) for i in range(700) for r in (0, 1)}
 
 
-def test_what_is_quoted_comes_with_what_was_said_of_it(tmp_path: Path) -> None:
+def test_what_is_quoted_comes_with_what_was_said_of_it(tmp_path):
     store = opened(tmp_path, 3)
     run(store, fake(), (request(item, (0, 1)) for item in range(3)), following=followed)
     pairs = {(c, i, r): about for rows in store.read() for c, i, r, _, about in rows}
@@ -53,8 +49,8 @@ def test_what_is_quoted_comes_with_what_was_said_of_it(tmp_path: Path) -> None:
     assert pairs[0, 2, 1] is None
 
 
-def test_errors_are_not_followed_and_counted_so(tmp_path: Path) -> None:
-    def fails_on_one(asked: Request, call: Call) -> Response:
+def test_errors_are_not_followed_and_counted_so(tmp_path):
+    def fails_on_one(asked, call):
         return Response("", "error", "down") if call.item == 1 else echo(asked, call)
 
     store = opened(tmp_path, 3)
@@ -65,11 +61,11 @@ def test_errors_are_not_followed_and_counted_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_follow_up_does_not_wait_for_the_rest(tmp_path: Path) -> None:
-    seen: list[int] = []
+def test_a_follow_up_does_not_wait_for_the_rest(tmp_path):
+    seen = []
     asked_early = threading.Event()
 
-    def slow(asked: Request, call: Call) -> Response:
+    def slow(asked, call):
         seen.append(call.condition)
         if call.condition == 1:
             asked_early.set()
@@ -83,15 +79,15 @@ def test_a_follow_up_does_not_wait_for_the_rest(tmp_path: Path) -> None:
     assert seen.index(1) < 6, "the first follow-up came before the last answer"
 
 
-def test_a_budget_stops_follow_ups_too(tmp_path: Path) -> None:
+def test_a_budget_stops_follow_ups_too(tmp_path):
     store = opened(tmp_path, 4)
     outcome = run(store, fake(), map(request, range(4)), total=8, calls=6, following=followed)
     assert (outcome.ended, outcome.done, outcome.missing) == ("calls", 6, 2)
 
 
-def test_a_model_that_gives_up_ends_the_wait_for_follow_ups(tmp_path: Path) -> None:
+def test_a_model_that_gives_up_ends_the_wait_for_follow_ups(tmp_path):
     class GivesUp(Fake):
-        def answer(self, requests):  # type: ignore[no-untyped-def]
+        def answer(self, requests):
             for number, answered in enumerate(super().answer(requests)):
                 if number == 2:
                     raise ModelError("down")

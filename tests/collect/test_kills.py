@@ -1,7 +1,5 @@
 """``kill -9`` at any moment, and run again: nothing stored is lost, and nothing stored is asked again."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import subprocess
@@ -35,7 +33,7 @@ INSTRUCTIONS = ["Is it so?", *(f"Is it so in way {n}?" for n in range(9))]
 CALLS = 100 * len(INSTRUCTIONS) * REPEATS
 
 
-def collected(folder: Path, *arguments: str) -> dict[str, Any]:
+def collected(folder, *arguments):
     study = written(folder, STUDY, ITEMS)
     script = str(Path(__file__).with_name("kills.py"))
     done = subprocess.run(
@@ -46,22 +44,21 @@ def collected(folder: Path, *arguments: str) -> dict[str, Any]:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    return json.loads(done.stdout)
 
 
 Killed = tuple[dict[str, Any], list[str]]
 
 
 @pytest.fixture(scope="module")
-def killed(tmp_path_factory: pytest.TempPathFactory) -> Killed:
+def killed(tmp_path_factory):
     folder = tmp_path_factory.mktemp("killed")
     found = collected(folder, "1")
     return found, (folder / "log").read_text().splitlines()
 
 
 @pytest.mark.long
-def test_every_stored_response_is_kept_as_it_was(killed: Killed) -> None:
+def test_every_stored_response_is_kept_as_it_was(killed):
     found, _ = killed
     states = [state["answers"] for state in found["seen"]]
     states.append({key: [row[0], row[2]] for key, row in found["end"].items()})
@@ -72,14 +69,14 @@ def test_every_stored_response_is_kept_as_it_was(killed: Killed) -> None:
     assert len(set(sizes)) > 3, "some kills fell between two writes"
 
 
-def test_a_group_of_repeats_is_stored_whole_or_not_at_all(killed: Killed) -> None:
+def test_a_group_of_repeats_is_stored_whole_or_not_at_all(killed):
     found, _ = killed
     places = {key: (row[3], row[4]) for key, row in found["end"].items()}
     for state in found["seen"]:
         assert set(Counter(places[key] for key in state["answers"]).values()) <= {REPEATS}
 
 
-def test_nothing_stored_is_asked_again(killed: Killed) -> None:
+def test_nothing_stored_is_asked_again(killed):
     found, log = killed
     asked = [line.partition(" Answer")[0] for line in log]
     for state in found["seen"]:
@@ -90,7 +87,7 @@ def test_nothing_stored_is_asked_again(killed: Killed) -> None:
                 assert again[f"Text number {item}.|{INSTRUCTIONS[condition]}"] == 0
 
 
-def test_the_results_are_those_of_a_run_without_a_kill(killed: Killed, tmp_path: Path) -> None:
+def test_the_results_are_those_of_a_run_without_a_kill(killed, tmp_path):
     from tests.collect.kills import asking, stored
 
     from quaver.study.session import Study
@@ -104,6 +101,6 @@ def test_the_results_are_those_of_a_run_without_a_kill(killed: Killed, tmp_path:
     assert {key: [*row[:2], *row[3:]] for key, row in found["end"].items()} == without_time
 
 
-def test_a_kill_costs_the_request_that_was_being_answered_and_no_other(killed: Killed) -> None:
+def test_a_kill_costs_the_request_that_was_being_answered_and_no_other(killed):
     _, log = killed
     assert CALLS <= len(log) <= CALLS + KILLS * REPEATS

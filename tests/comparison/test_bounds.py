@@ -1,9 +1,6 @@
 """What users lose: a class that is no longer answered, a group, and a gold label that was corrected."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -19,21 +16,19 @@ REGIONS = [("north", "south")[n % 2] for n in range(120)]
 Annotate = Callable[[str, str], str]
 
 
-def right(text: str, prompt: str) -> str:
+def right(text, prompt):
     return text.split()[1]
 
 
-def never_legal(text: str, prompt: str) -> str:
+def never_legal(text, prompt):
     return right(text, prompt).replace("legal", "ask")
 
 
-def worse_in_the_north(text: str, prompt: str) -> str:
+def worse_in_the_north(text, prompt):
     return "bug" if "north" in text and int(text.split()[0]) % 3 else right(text, prompt)
 
 
-def study(
-    folder: Path, annotate: Annotate, gold: Sequence[str] = KINDS, rare: int = RARE, repeats: int = 1
-) -> quaver.Study:
+def study(folder, annotate, gold=KINDS, rare=RARE, repeats=1):
     folder.mkdir(parents=True)
     rows = [
         f"i{n},{n} {KINDS[n]} {REGIONS[n]},{gold[n]},{REGIONS[n]}" for n in range(RARE - rare, len(KINDS))
@@ -51,13 +46,11 @@ def study(
 
 
 @pytest.fixture(scope="module")
-def before(tmp_path_factory: pytest.TempPathFactory) -> quaver.Study:
+def before(tmp_path_factory):
     return study(tmp_path_factory.mktemp("before") / "before", right)
 
 
-def test_a_class_that_is_no_longer_answered_fails_any_bound(
-    before: quaver.Study, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_class_that_is_no_longer_answered_fails_any_bound(before, tmp_path, capsys):
     found = compare(before, study(tmp_path / "after", never_legal), fail_if=["accuracy < 0"])
     assert found.judgements[0].held  # four items of 120 are no proof that the mean fell
     assert (found.held, found.outcome) == (False, "fail")
@@ -69,16 +62,14 @@ def test_a_class_that_is_no_longer_answered_fails_any_bound(
     assert capsys.readouterr().out.splitlines()[-1] == f"{headline(found)}."
 
 
-def test_a_class_of_two_items_is_named_and_fails_nothing(tmp_path: Path) -> None:
+def test_a_class_of_two_items_is_named_and_fails_nothing(tmp_path):
     sides = [study(tmp_path / name, how, rare=2) for name, how in (("a", right), ("b", never_legal))]
     found = compare(*sides, fail_if=["accuracy < 0"])
     assert found.held
     assert headline(found).startswith("“legal” is no longer answered (2 items before: too few")
 
 
-def test_a_group_that_loses_leads_and_fails_only_the_bound_by_losses(
-    before: quaver.Study, tmp_path: Path
-) -> None:
+def test_a_group_that_loses_leads_and_fails_only_the_bound_by_losses(before, tmp_path):
     after = study(tmp_path / "after", worse_in_the_north)
     found = compare(before, after, fail_if=["accuracy < -0.5"])
     assert found.held
@@ -89,13 +80,13 @@ def test_a_group_that_loses_leads_and_fails_only_the_bound_by_losses(
     assert "south" not in {one.cell.get("region") for one in judged.failed}
 
 
-def test_without_a_bound_a_loss_is_reported_and_nothing_passes(before: quaver.Study, tmp_path: Path) -> None:
+def test_without_a_bound_a_loss_is_reported_and_nothing_passes(before, tmp_path):
     found = compare(before, study(tmp_path / "after", worse_in_the_north))
     assert (found.held, found.outcome) == (True, "reported")
     assert headline(found).startswith("Reported only: ")
 
 
-def test_the_headline_is_about_the_measure_of_the_bound(before: quaver.Study) -> None:
+def test_the_headline_is_about_the_measure_of_the_bound(before):
     found = compare(before, before, measures=["compliance", "accuracy"], fail_if=["f1_macro < 0"])
     assert "f1_macro" in headline(found)
     found = compare(before, before, fail_if=["loss"])
@@ -103,7 +94,7 @@ def test_the_headline_is_about_the_measure_of_the_bound(before: quaver.Study) ->
     assert "in legal, up to" in headline(found)
 
 
-def test_a_corrected_gold_label_leaves_no_item_out(before: quaver.Study, tmp_path: Path) -> None:
+def test_a_corrected_gold_label_leaves_no_item_out(before, tmp_path):
     gold = [*KINDS[:-2], "legal", "legal"]
     found = compare(before, study(tmp_path / "after", right, gold), fail_if=["loss"])
     assert (found.items, found.left_out) == (len(KINDS), ())
@@ -112,14 +103,14 @@ def test_a_corrected_gold_label_leaves_no_item_out(before: quaver.Study, tmp_pat
     assert accuracy.details["before"] == accuracy.details["after"] == pytest.approx(118 / 120)
 
 
-def test_losses_that_cannot_be_judged(before: quaver.Study) -> None:
+def test_losses_that_cannot_be_judged(before):
     with pytest.raises(QuaverError):
         compare(before, before, fail_unless=["loss"])
     with pytest.raises(MeasureError):
         compare(before, before, fail_if=["recall[label=nobody] < 0"])
 
 
-def test_answers_without_a_label_are_counted_as_in_the_verdict(before: quaver.Study, tmp_path: Path) -> None:
+def test_answers_without_a_label_are_counted_as_in_the_verdict(before, tmp_path):
     after = study(tmp_path / "after", lambda text, _: "" if text.startswith("9 ") else right(text, ""))
     found = compare(before, after)
     assert any(note.startswith("0 answers before and 1 after have no label") for note in found.notes)
@@ -131,7 +122,7 @@ def test_answers_without_a_label_are_counted_as_in_the_verdict(before: quaver.St
     assert answered.value == accuracy.details["after"]
 
 
-def test_a_class_that_was_renamed_is_refused_and_not_left_out(before: quaver.Study, tmp_path: Path) -> None:
+def test_a_class_that_was_renamed_is_refused_and_not_left_out(before, tmp_path):
     study(tmp_path / "after", right)
     for file, old in (("study.yaml", "legal"), ("items.csv", ",legal")):
         path = tmp_path / "after" / file

@@ -1,28 +1,22 @@
 """Comparing one field of two studies: numbers, sets of labels, and what a guard says of them."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
 
 from quaver import Study
-from quaver.comparison.comparison_result import Comparison
 from quaver.comparison.paired_comparison import compare
 
 _TOPICS = ("tax", "war", "health")
 _GOLD = [at * 1.5 for at in range(60)]
 
 
-def _rows() -> list[dict[str, str]]:
+def _rows():
     return [
         {"id": f"i{at:02}", "text": f"Text {at}", "amount": str(_GOLD[at]), "topics": _TOPICS[at % 3]}
         for at in range(60)
     ]
 
 
-def _said(name: str, topics: Sequence[str] = _TOPICS) -> dict[str, Any]:
+def _said(name, topics=_TOPICS):
     """A study file with a field of numbers and one of sets."""
     fields = {
         "amount": {"level": "ratio", "gold": "amount", "definition": "How many euros."},
@@ -38,19 +32,11 @@ def _said(name: str, topics: Sequence[str] = _TOPICS) -> dict[str, Any]:
     }
 
 
-def field_study(
-    folder: Path,
-    field: str,
-    value: Callable[[int], Any],
-    *,
-    topics: Sequence[str] = _TOPICS,
-    asked: list[int] | None = None,
-    run: bool = True,
-) -> Study:
+def field_study(folder, field, value, *, topics=_TOPICS, asked=None, run=True):
     """One field of a study whose model gives it these values."""
     other = {"amount": 0, "topics": []}
 
-    def answer(text: str, prompt: str) -> str:
+    def answer(text, prompt):
         at = int(text.split()[-1])
         if asked is not None:
             asked.append(at)
@@ -62,12 +48,12 @@ def field_study(
     return Study.open(said, folder=folder, functions={"m": answer}, field=field)
 
 
-def _found(comparison: Comparison, measure: str) -> tuple[float, float]:
+def _found(comparison, measure):
     (one,) = [one for one in comparison.differences if one.measure == measure]
     return round(one.details["before"], 9), round(one.details["after"], 9)
 
 
-def test_numbers_that_one_side_gives_are_numbers_of_both(tmp_path: Path) -> None:
+def test_numbers_that_one_side_gives_are_numbers_of_both(tmp_path):
     before = field_study(tmp_path / "before", "amount", lambda at: _GOLD[at] + 10)
     after = field_study(tmp_path / "after", "amount", lambda at: _GOLD[at] + 0.25)
     found = compare(before, after, resamples=200)
@@ -84,7 +70,7 @@ def test_numbers_that_one_side_gives_are_numbers_of_both(tmp_path: Path) -> None
     }
 
 
-def test_sets_that_one_side_gives_are_sets_of_both(tmp_path: Path) -> None:
+def test_sets_that_one_side_gives_are_sets_of_both(tmp_path):
     right = field_study(tmp_path / "right", "topics", lambda at: [_TOPICS[at % 3]])
     many = field_study(
         tmp_path / "many", "topics", lambda at: ["war", "tax"] if at % 3 == 0 else [_TOPICS[at % 3]]
@@ -101,7 +87,7 @@ def test_sets_that_one_side_gives_are_sets_of_both(tmp_path: Path) -> None:
     assert back.held  # fewer labels that differ from the gold set are no loss
 
 
-def test_a_label_that_no_set_has_any_more_is_lost(tmp_path: Path) -> None:
+def test_a_label_that_no_set_has_any_more_is_lost(tmp_path):
     before = field_study(tmp_path / "before", "topics", lambda at: ["tax", _TOPICS[at % 2 + 1]])
     after = field_study(tmp_path / "after", "topics", lambda at: [_TOPICS[at % 2 + 1]])
     lost = [one.estimate.cell["label"] for one in compare(before, after, resamples=200).losses if one.of_part]
@@ -109,7 +95,7 @@ def test_a_label_that_no_set_has_any_more_is_lost(tmp_path: Path) -> None:
     assert compare(before, after, resamples=200).losses[0].is_lost
 
 
-def test_sets_are_the_same_whatever_the_order_of_a_study_s_labels(tmp_path: Path) -> None:
+def test_sets_are_the_same_whatever_the_order_of_a_study_s_labels(tmp_path):
     before = field_study(tmp_path / "before", "topics", lambda at: ["war", "tax"])
     after = field_study(tmp_path / "after", "topics", lambda at: ["war", "tax"], topics=_TOPICS[::-1])
     found = compare(before, after, resamples=200)
@@ -117,7 +103,7 @@ def test_sets_are_the_same_whatever_the_order_of_a_study_s_labels(tmp_path: Path
     assert _found(found, "accuracy") == (0.0, 0.0)
 
 
-def test_numbers_that_are_nearer_to_the_gold_numbers_are_no_loss(tmp_path: Path) -> None:
+def test_numbers_that_are_nearer_to_the_gold_numbers_are_no_loss(tmp_path):
     far = field_study(tmp_path / "far", "amount", lambda at: _GOLD[at] + (6 if at % 3 == 0 else 0))
     near = field_study(tmp_path / "near", "amount", lambda at: _GOLD[at] + (6 if at % 10 == 0 else 0))
     found = compare(far, near, fail_if=["loss"], resamples=200)
@@ -129,7 +115,7 @@ def test_numbers_that_are_nearer_to_the_gold_numbers_are_no_loss(tmp_path: Path)
     assert failed == [{"accuracy", "accuracy_mean_error"}, {"accuracy_mean_error"}]
 
 
-def test_numbers_farther_off_are_a_loss_where_none_was_exact(tmp_path: Path) -> None:
+def test_numbers_farther_off_are_a_loss_where_none_was_exact(tmp_path):
     before = field_study(tmp_path / "before", "amount", lambda at: _GOLD[at] + 0.5)
     after = field_study(tmp_path / "after", "amount", lambda at: _GOLD[at] + 2)
     found = compare(before, after, fail_if=["loss"], resamples=200)

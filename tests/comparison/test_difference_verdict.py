@@ -1,16 +1,12 @@
 """Verdicts on differences: from intervals, and in words."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from quaver.comparison.difference_verdict import gravest, verdict_on
 from quaver.core.records import Estimate
 
 
-def one(low: float | None, high: float | None, measure: str = "accuracy", **more: Any) -> Estimate:
+def one(low, high, measure="accuracy", **more):
     value = None if low is None or high is None else (low + high) / 2
     return Estimate(measure, value, low, high, n=40, **more)
 
@@ -36,29 +32,29 @@ def test_the_interval_decides(measure: str, low: float, high: float, kind: str) 
     assert verdict_on(one(low, high, measure)).kind == kind
 
 
-def test_a_wider_margin_takes_more_for_none() -> None:
+def test_a_wider_margin_takes_more_for_none():
     assert verdict_on(one(-0.04, 0.05), 0.04).kind == "no loss"
 
 
-def test_chance_among_several_differences_is_no_loss() -> None:
+def test_chance_among_several_differences_is_no_loss():
     found = verdict_on(one(-0.08, -0.01, details={"p": 0.02, "p_holm": 0.14, "comparisons": 7}))
     assert found.kind == "cannot tell"
     assert "7" in found.words
 
 
-def test_what_has_no_value_or_no_interval() -> None:
+def test_what_has_no_value_or_no_interval():
     undefined = verdict_on(Estimate("inter_pss", None, reason="no variation"))
     assert undefined.kind == "undefined"
     assert "no variation" in undefined.words
     assert verdict_on(Estimate("accuracy", -0.5)).kind == "cannot tell"
 
 
-def test_no_number_in_words_is_better_than_it_is() -> None:
+def test_no_number_in_words_is_better_than_it_is():
     assert "1.6 points" in verdict_on(one(-0.0151, 0.02)).words
     assert "8.8 points" in verdict_on(one(-0.088, 0.088)).words
 
 
-def test_the_gravest_comes_first() -> None:
+def test_the_gravest_comes_first():
     small, large, open_, fine = (
         verdict_on(one(*ends)) for ends in ((-0.03, -0.01), (-0.3, -0.1), (-0.2, 0.2), (0.1, 0.2))
     )

@@ -1,7 +1,5 @@
 """The Markdown of a comparison, read back by GitHub's own renderer."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 
 import cmarkgfm
@@ -32,17 +30,17 @@ HARMLESS = comparison(
 class _Page(HTMLParser):
     """What a rendered comment consists of."""
 
-    def __init__(self, html: str) -> None:
+    def __init__(self, html):
         super().__init__(convert_charrefs=True)
-        self.tags: list[str] = []
-        self.attributes: list[str] = []
-        self.tables: list[list[list[str]]] = []
-        self.codes: list[str] = []
+        self.tags = []
+        self.attributes = []
+        self.tables = []
+        self.codes = []
         self.text = ""
-        self._open: list[str] = []
+        self._open = []
         self.feed(html)
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
         self.attributes += [name for name, _ in attrs]
         self._open.append(tag)
@@ -55,11 +53,11 @@ class _Page(HTMLParser):
         elif tag == "code":
             self.codes.append("")
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         while self._open and self._open.pop() != tag:
             pass
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         self.text += data
         if "td" in self._open or "th" in self._open:
             self.tables[-1][-1][-1] += data
@@ -67,12 +65,12 @@ class _Page(HTMLParser):
             self.codes[-1] += data
 
 
-def rendered(text: str) -> _Page:
+def rendered(text):
     """A comment as GitHub renders it, raw HTML included."""
     return _Page(cmarkgfm.github_flavored_markdown_to_html(text, options=Options.CMARK_OPT_UNSAFE))
 
 
-def test_the_verdict_the_table_and_the_flips_are_there() -> None:
+def test_the_verdict_the_table_and_the_flips_are_there():
     page = rendered(markdown(LOSS))
     assert page.tags[0] == "h3"
     assert page.text.startswith("Fails: accuracy")
@@ -84,7 +82,7 @@ def test_the_verdict_the_table_and_the_flips_are_there() -> None:
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_nothing_breaks_out(text: str) -> None:
+def test_nothing_breaks_out(text):
     text = text.replace("\ud800", "")  # no frame holds half a surrogate pair
     found = comparison(
         [difference(-0.08, -0.02, variant=text), difference(-0.01, 0.02, variant="other")],
@@ -104,7 +102,7 @@ def test_nothing_breaks_out(text: str) -> None:
 
 @settings(max_examples=60)
 @given(st.text(max_size=40), st.text(max_size=40))
-def test_any_text_is_read_back_as_it_was(one: str, other: str) -> None:
+def test_any_text_is_read_back_as_it_was(one, other):
     cells = [code(one), code(other), code("end")]
     escaped = " | ".join(cell.replace("|", "\\|") for cell in cells)
     page = rendered(f"| a | b | c |\n| --- | --- | --- |\n| {escaped} |\n")
@@ -112,7 +110,7 @@ def test_any_text_is_read_back_as_it_was(one: str, other: str) -> None:
     assert rendered(f"# {code(one)} x").codes == [visible_line(one, 80) or " "]
 
 
-def test_a_group_of_any_name_is_no_link_and_no_mention() -> None:
+def test_a_group_of_any_name_is_no_link_and_no_mention():
     one = Estimate("accuracy", 0.0, -0.2, 0.2, n=12, unit="@all www.example.com *x* #1")
     page = rendered(markdown(comparison([one])))
     assert "a" not in page.tags
@@ -121,7 +119,7 @@ def test_a_group_of_any_name_is_no_link_and_no_mention() -> None:
     assert "#1" not in page.text
 
 
-def test_a_comment_is_never_longer_than_github_takes() -> None:
+def test_a_comment_is_never_longer_than_github_takes():
     rows = [difference(-0.08, -0.02, variant=f"{'v' * 300}{number}") for number in range(500)]
     flips = [{"item": "i" * 300, "variant": "v", "before": "a", "after": "b"} for _ in range(5000)]
     assert len(markdown(comparison(rows, flips, fail_if="accuracy < 0"), flips=5000)) < 65_536

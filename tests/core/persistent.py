@@ -4,13 +4,10 @@
 compares the two lists.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 from tests.collect.fakes import answers, opened, request
@@ -23,8 +20,8 @@ from quaver.core.transaction import changing
 from quaver.errors import QuaverError
 from quaver.gold.gold_draw import DRAW_COLUMNS
 from quaver.gold.returned_labels import CODED_COLUMNS
-from quaver.study.sources.gold_files import DesignFile, GoldFiles, GoldState
-from quaver.study.sources.study_folder import FileName, StudyFolder
+from quaver.study.sources.gold_files import GoldFiles, GoldState
+from quaver.study.sources.study_folder import StudyFolder
 from quaver.view.mark_book import MarkBook
 
 REFUSED = (QuaverError, NotNow)
@@ -51,19 +48,19 @@ class Case:
     adds: bool = False
     asked_again: bool = False
 
-    def __str__(self) -> str:
+    def __str__(self):
         return self.name
 
 
 # ------------------------------------------------------------------------------------- lines
 
 
-def _mark(folder: Path, text: str) -> None:
+def _mark(folder, text):
     book = MarkBook(folder, LabelSet((Label("yes", "yes"),)))
     book.add({"item": f"i{len(book.marks())}", "note": text}, "ada")
 
 
-def _marks(folder: Path) -> list[str]:
+def _marks(folder):
     return [one.note for one in MarkBook(folder, LabelSet((Label("yes", "yes"),))).marks()]
 
 
@@ -71,7 +68,7 @@ def _marks(folder: Path) -> list[str]:
 
 _TIME = "2026-01-01T00:00:00+00:00"
 _OPTIONS = {"prompts": 1, "parts": 1, "first": 1, "confirmed": 0, "whole": True, "error": 0.1}
-DOCUMENTS: dict[FileName, Callable[[str], dict[str, Any]]] = {
+DOCUMENTS = {
     "canary.json": lambda text: {
         "options": _OPTIONS,
         "pool": [{"item": text, "variant": "v", "prompt": "p"}],
@@ -88,20 +85,20 @@ DOCUMENTS: dict[FileName, Callable[[str], dict[str, Any]]] = {
 }
 
 
-def _document(name: FileName) -> Case:
+def _document(name):
     make = DOCUMENTS[name]
 
-    def write(folder: Path, text: str) -> None:
+    def write(folder, text):
         StudyFolder(folder).write(name, make(text))
 
-    def read(folder: Path) -> list[str]:
+    def read(folder):
         found = StudyFolder(folder).read(name)
         return [_within(make("\x00?"), found)] if found else []
 
     return Case(name, write, read, (name,))
 
 
-def _within(shape: Any, found: Any) -> str:
+def _within(shape, found):
     """The text at the place where a document has its mark."""
     if isinstance(shape, dict):
         for key, one in shape.items():
@@ -117,21 +114,21 @@ def _within(shape: Any, found: Any) -> str:
 # --------------------------------------------------------------------------------------- gold
 
 
-def _coded(folder: Path, text: str) -> None:
+def _coded(folder, text):
     files = GoldFiles(folder)
     row = dict.fromkeys(CODED_COLUMNS) | {"item": "a", "coder": "c", "label": "yes", "note": text}
     coded = pl.DataFrame([row], schema=CODED_COLUMNS)
     place = dict.fromkeys(DRAW_COLUMNS) | {"item": "a", "probability": 0.5, "drawn": True}
     draw = pl.DataFrame([place], schema=DRAW_COLUMNS)
-    design: DesignFile = {
+    design = {
         "form": "f", "seed": 1, "design": "simple", "by": [], "floor": 0.0, "how": text, "rounds": [],
         "rule": "adjudicator", "taken": [],
-    }  # type: ignore[typeddict-item]  # fmt: skip
+    }  # fmt: skip
     with changing(folder) as change:
         files.put(change, {"": GoldState(design, draw, coded)})
 
 
-def _labels(folder: Path) -> list[str]:
+def _labels(folder):
     state = GoldFiles(folder).state()
     if state.design is None:
         return []
@@ -143,7 +140,7 @@ def _labels(folder: Path) -> list[str]:
 # ------------------------------------------------------------------------------------- answers
 
 
-def _answer(folder: Path, text: str) -> None:
+def _answer(folder, text):
     store = opened(folder, items=100)
     try:
         item = len(answers(store))
@@ -153,7 +150,7 @@ def _answer(folder: Path, text: str) -> None:
         store.close()
 
 
-def _spilled(folder: Path, text: str) -> None:
+def _spilled(folder, text):
     store = opened(folder, items=100)
     try:
         spill = store.spill()
@@ -166,7 +163,7 @@ def _spilled(folder: Path, text: str) -> None:
         store.close()
 
 
-def _stored(folder: Path) -> list[str]:
+def _stored(folder):
     if not (folder / "responses.db").exists():
         return []
     store = Store(folder / "responses.db")

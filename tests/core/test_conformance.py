@@ -4,8 +4,6 @@ The suite takes samples; ``QUAVER_CONFORMANCE=all`` goes through every byte and 
 largest files, and tells how many points these were.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import resource
@@ -13,14 +11,10 @@ import shutil
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from types import FrameType
-from typing import Any
 
 import pytest
-from tests.core.persistent import CASES, REFUSED, Case
+from tests.core.persistent import CASES, REFUSED
 
 pytestmark = pytest.mark.long
 
@@ -39,7 +33,7 @@ POINTS = Counter[str]()
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _told() -> Iterator[None]:
+def _told():
     yield
     if ALL:
         print(f"\n{POINTS.total():,} points: {dict(POINTS)}", file=sys.__stderr__, flush=True)
@@ -48,7 +42,7 @@ def _told() -> Iterator[None]:
 over_cases = pytest.mark.parametrize("case", CASES, ids=str)
 
 
-def some(of: range, most: int) -> list[int]:
+def some(of, most):
     """Places to look at: all of them, or a sample with both ends; 24 times as many where all is asked."""
     most *= 24 if ALL else 1
     if len(of) <= most:
@@ -56,12 +50,12 @@ def some(of: range, most: int) -> list[int]:
     return sorted({of[0], of[-1], *random.Random(SEED).sample(of, most)})
 
 
-def kept(case: Case, *texts: str) -> list[str]:
+def kept(case, *texts):
     """What is read once these texts are acknowledged."""
     return list(texts) if case.adds else list(texts[-1:])
 
 
-def read(case: Case, folder: Path) -> list[str] | None:
+def read(case, folder):
     """What is read; None where one error says that something is lost."""
     try:
         return case.read(folder)
@@ -73,7 +67,7 @@ def read(case: Case, folder: Path) -> list[str] | None:
 
 
 @over_cases
-def test_every_separator_and_control_character_comes_back(case: Case, tmp_path: Path) -> None:
+def test_every_separator_and_control_character_comes_back(case, tmp_path):
     texts = [f"a{one}b{one}" for one in (SEPARATORS if ALL else random.Random(SEED).sample(SEPARATORS, 8))]
     texts.append("x".join(["", *SEPARATORS, ""]))
     for number, text in enumerate(texts):
@@ -86,7 +80,7 @@ def test_every_separator_and_control_character_comes_back(case: Case, tmp_path: 
 
 
 @contextmanager
-def _no_file_longer_than(size: int) -> Iterator[None]:
+def _no_file_longer_than(size):
     """Writes beyond this are cut short by the system itself, and then fail."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
@@ -97,7 +91,7 @@ def _no_file_longer_than(size: int) -> Iterator[None]:
 
 
 @over_cases
-def test_whatever_fits_no_acknowledged_text_is_lost(case: Case, tmp_path: Path) -> None:
+def test_whatever_fits_no_acknowledged_text_is_lost(case, tmp_path):
     first = tmp_path / "first"
     first.mkdir()
     case.write(first, "one")
@@ -127,11 +121,11 @@ class _Killed(BaseException):
     pass
 
 
-def _killed_at(line: int, folder: Path, into: Path, act: Callable[[], None]) -> bool:
+def _killed_at(line, folder, into, act):
     """Do something, and copy the folder as it is at a line of the helpers; whether it came so far."""
     seen = 0
 
-    def at_line(frame: FrameType, event: str, _: object) -> Any:
+    def at_line(frame, event, _):
         nonlocal seen
         if event == "line":
             seen += 1
@@ -140,7 +134,7 @@ def _killed_at(line: int, folder: Path, into: Path, act: Callable[[], None]) -> 
                 raise _Killed
         return at_line
 
-    def at_call(frame: FrameType, event: str, _: object) -> Any:
+    def at_call(frame, event, _):
         return at_line if frame.f_code.co_filename.endswith(TRACED) else None
 
     before = sys.gettrace()
@@ -156,7 +150,7 @@ def _killed_at(line: int, folder: Path, into: Path, act: Callable[[], None]) -> 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @over_cases
-def test_a_kill_at_any_line_loses_nothing_that_was_acknowledged(case: Case, tmp_path: Path) -> None:
+def test_a_kill_at_any_line_loses_nothing_that_was_acknowledged(case, tmp_path):
     first = tmp_path / "first"
     first.mkdir()
     case.write(first, "one")
@@ -172,11 +166,11 @@ def test_a_kill_at_any_line_loses_nothing_that_was_acknowledged(case: Case, tmp_
         shutil.rmtree(found)
 
 
-def _lines_of_helpers(act: Callable[[], None]) -> int:
+def _lines_of_helpers(act):
     """How many lines of the helpers are gone through."""
     seen = 0
 
-    def at_line(frame: FrameType, event: str, _: object) -> Any:
+    def at_line(frame, event, _):
         nonlocal seen
         seen += event == "line"
         return at_line
@@ -190,7 +184,7 @@ def _lines_of_helpers(act: Callable[[], None]) -> int:
     return seen
 
 
-def _anew(first: Path, home: Path) -> Path:
+def _anew(first, home):
     shutil.rmtree(home / "trial", ignore_errors=True)
     return shutil.copytree(first, home / "trial")
 
@@ -199,7 +193,7 @@ def _anew(first: Path, home: Path) -> Path:
 
 
 @over_cases
-def test_an_earlier_generation_of_a_file_is_read_as_it_was(case: Case, tmp_path: Path) -> None:
+def test_an_earlier_generation_of_a_file_is_read_as_it_was(case, tmp_path):
     folder = tmp_path / "now"
     folder.mkdir()
     case.write(folder, "one")
@@ -220,7 +214,7 @@ def test_an_earlier_generation_of_a_file_is_read_as_it_was(case: Case, tmp_path:
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_a_damaged_byte_is_noticed_or_changes_nothing(case: Case, tmp_path: Path) -> None:
+def test_a_damaged_byte_is_noticed_or_changes_nothing(case, tmp_path):
     first = tmp_path / "first"
     first.mkdir()
     for text in ("one", "two"):
@@ -248,7 +242,7 @@ def test_a_damaged_byte_is_noticed_or_changes_nothing(case: Case, tmp_path: Path
     assert outcomes.total()
 
 
-def _contents(folder: Path, but: Path) -> dict[str, bytes]:
+def _contents(folder, but):
     """What is in the other files, beside those that a database makes while it is open."""
     return {
         file.name: file.read_bytes()

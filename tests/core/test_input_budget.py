@@ -1,9 +1,6 @@
 """What comes from elsewhere is counted as it comes, and a test finds a reader that takes all of it."""
 
-from __future__ import annotations
-
 import ast
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import polars as pl
@@ -75,7 +72,7 @@ _TABLES = ("read_csv", "read_parquet", "scan_parquet", "scan_csv", "read_ndjson"
 _PACKED = ("ZipFile", "GzipFile", "decompress", "decompressobj")
 
 
-def reads(tree: ast.AST) -> Iterator[tuple[int, str]]:
+def reads(tree):
     """Calls that take a file, a reply or an archive however large it is."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
@@ -92,7 +89,7 @@ def reads(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield node.lineno, ast.unparse(node)[:80]
 
 
-def _found() -> dict[str, list[tuple[int, str]]]:
+def _found():
     found = {}
     for path in sorted(ROOT.rglob("*.py")):
         name = path.relative_to(ROOT).as_posix()
@@ -102,7 +99,7 @@ def _found() -> dict[str, list[tuple[int, str]]]:
 
 
 @pytest.mark.long
-def test_whatever_comes_from_elsewhere_is_counted() -> None:
+def test_whatever_comes_from_elsewhere_is_counted():
     found = _found()
     assert {name: some for name, some in found.items() if name not in {*COUNTED, *OWN}} == {}
     assert {*OWN} - {*found} == set(), "these files read nothing whole any more"
@@ -124,11 +121,11 @@ def test_whatever_comes_from_elsewhere_is_counted() -> None:
         ("zipfile.ZipFile(path, 'w')", False),
     ],
 )
-def test_a_reader_without_a_budget_is_found(source: str, is_found: bool) -> None:
+def test_a_reader_without_a_budget_is_found(source, is_found):
     assert bool(list(reads(ast.parse(source)))) is is_found
 
 
-def test_a_budget_is_spent_to_its_last_byte_and_no_further() -> None:
+def test_a_budget_is_spent_to_its_last_byte_and_no_further():
     budget = InputBudget(10, "bytes")
     budget.spend(4)
     budget.spend(6)
@@ -136,22 +133,20 @@ def test_a_budget_is_spent_to_its_last_byte_and_no_further() -> None:
         budget.spend(1)
 
 
-def test_a_file_is_read_up_to_its_budget(tmp_path: Path) -> None:
+def test_a_file_is_read_up_to_its_budget(tmp_path):
     (tmp_path / "a").write_bytes(b"12345")
     assert read_file(tmp_path / "a", 5) == b"12345"
     with pytest.raises(TooLarge, match="more than 4 bytes"):
         read_file(tmp_path / "a", 4)
 
 
-def test_json_of_many_values_is_refused_before_it_is_parsed() -> None:
+def test_json_of_many_values_is_refused_before_it_is_parsed():
     assert parsed_json(b'{"a": [1, 2]}', 4) == {"a": [1, 2]}
     with pytest.raises(TooLarge, match="more than 3 values"):
         check_values(b"[[[[", 3)
 
 
-def test_a_table_that_unpacks_to_more_cells_or_texts_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_that_unpacks_to_more_cells_or_texts_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "t.parquet"
     pl.DataFrame({"text": ["x" * 100] * 4000}).write_parquet(path)
     assert read_parquet(path).height == 4000
@@ -165,7 +160,7 @@ def test_a_table_that_unpacks_to_more_cells_or_texts_is_refused(
         read_parquet(path)
 
 
-READERS: dict[str, Callable[[Path], object]] = {
+READERS = {
     "a study file": lambda path: read_yaml(path.rename(path.with_suffix(".yaml"))),
     "a coder's CSV": lambda path: read_returned(path.rename(path.with_suffix(".csv"))),
     "lines": lambda path: LineFile(path).documents(),
@@ -173,9 +168,7 @@ READERS: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_a_file_beyond_the_budget_is_one_error(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_beyond_the_budget_is_one_error(name, tmp_path, monkeypatch):
     monkeypatch.setattr(input_budget, "MOST_BYTES", 100)
     monkeypatch.setattr("quaver.design.spec.yaml_file._MOST_BYTES", 100)
     path = tmp_path / "file"

@@ -1,7 +1,5 @@
 """Two written labels are the same, and a cell is missing, by one rule."""
 
-from __future__ import annotations
-
 import pytest
 
 from quaver.core.label_decisions import LabelRules
@@ -26,7 +24,7 @@ APART = [("A-", "A+"), ("A-", "A"), ("C", "C++"), ("not relevant", "relevant"), 
 
 
 @pytest.mark.parametrize(("one", "other"), ALIKE)
-def test_what_looks_the_same_is_the_same_everywhere(one: str, other: str) -> None:
+def test_what_looks_the_same_is_the_same_everywhere(one, other):
     assert folded(one) == folded(other)
     assert indistinct_labels([one, other]) == (one, other)
     assert LabelCells([one, "else"]).label(other) == one
@@ -35,7 +33,7 @@ def test_what_looks_the_same_is_the_same_everywhere(one: str, other: str) -> Non
 
 
 @pytest.mark.parametrize(("one", "other"), APART)
-def test_what_differs_stays_apart(one: str, other: str) -> None:
+def test_what_differs_stays_apart(one, other):
     assert indistinct_labels([one, other]) is None
     assert LabelCells([one, "else"]).label(other) is None
 
@@ -59,11 +57,11 @@ def test_what_differs_stays_apart(one: str, other: str) -> None:
         (["2. Health", "3. Law"], "2) Health", "2. Health"),
     ],
 )
-def test_numbers_truths_codes_and_names(labels: list[str], text: str, label: str | None) -> None:
+def test_numbers_truths_codes_and_names(labels, text, label):
     assert LabelCells(labels).label(text) == label
 
 
-def test_a_name_that_two_labels_share_is_neither() -> None:
+def test_a_name_that_two_labels_share_is_neither():
     cells = LabelCells([Label("1", "yes", synonyms=("y",)), Label("2", "no", synonyms=("y",))])
     assert [cells.label(text) for text in ("Yes", "2", "y")] == ["1", "2", None]
 
@@ -80,19 +78,19 @@ def test_a_name_that_two_labels_share_is_neither() -> None:
         (["Yes", "N/A"], ["N/A"]),
     ],
 )
-def test_cells_that_programs_leave_empty(texts: list[str], missing: list[str]) -> None:
+def test_cells_that_programs_leave_empty(texts, missing):
     assert missing_texts(texts) == missing
     assert missing_texts(texts, missing) == []
 
 
-def test_codes_such_as_99_are_proposed_and_never_taken() -> None:
+def test_codes_such_as_99_are_proposed_and_never_taken():
     written = LabelRules().read({"1": 40, "2": 30, "3": 20, "99": 5, "-1": 3})
     assert written.missing == ()
     assert {one.column for one in written.decisions if one.role == "label?"} == {"99", "-1"}
     assert not [one for one in LabelRules().read({"8": 4, "9": 5, "10": 2}).decisions if one.role == "label?"]
 
 
-def test_a_merge_is_said_once_with_its_counts() -> None:
+def test_a_merge_is_said_once_with_its_counts():
     (one,) = LabelRules().read({"TRUE": 120, "True": 80, "no idea": 3}).decisions
     assert (one.column, one.why) == (
         "'TRUE' and 'True'",
@@ -101,7 +99,7 @@ def test_a_merge_is_said_once_with_its_counts() -> None:
     assert LabelRules(distinct=True).read({"TRUE": 120, "True": 80}).also == {}
 
 
-def test_a_number_has_one_form() -> None:
+def test_a_number_has_one_form():
     assert [number_of(text) for text in ("-1", "−1", "+1", "1e3", "inf", "1.2.3")] == [
         "-1",
         "-1",

@@ -1,14 +1,9 @@
 """Lines and replaced files: whole or not at all, and what was acknowledged is read back."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import json
 import os
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,11 +14,11 @@ from quaver.errors import StoreError
 SEPARATORS = [chr(code) for code in (*range(32), 0x7F, 0x85, 0xA0, 0x2028, 0x2029, 0xFEFF, 0xD800, 0x1F600)]
 
 
-def short(room: int) -> Callable[[int, bytes], int]:
+def short(room):
     """``os.write`` on a disk that has room for so many bytes."""
     write, left = os.write, [room]
 
-    def some(file: int, content: bytes) -> int:
+    def some(file, content):
         if not left[0]:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         written = write(file, content[: left[0]])
@@ -34,14 +29,14 @@ def short(room: int) -> Callable[[int, bytes], int]:
 
 
 @pytest.mark.parametrize("one", SEPARATORS)
-def test_every_separator_comes_back(tmp_path: Path, one: str) -> None:
+def test_every_separator_comes_back(tmp_path, one):
     kept, said = LineFile(tmp_path / "made" / "lines.jsonl"), [{"note": f"a{one}b"}, {"note": one}]
     for document in said:
         kept.append([document])
     assert kept.documents() == said
 
 
-def test_what_does_not_fit_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_does_not_fit_leaves_nothing_behind(tmp_path, monkeypatch):
     kept = LineFile(tmp_path / "lines.jsonl")
     kept.append([{"n": 1}])
     before = kept.path.read_bytes()
@@ -53,9 +48,7 @@ def test_what_does_not_fit_leaves_nothing_behind(tmp_path: Path, monkeypatch: py
         assert kept.path.read_bytes() == before
 
 
-def test_a_disk_that_takes_little_at_a_time_takes_all(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_that_takes_little_at_a_time_takes_all(tmp_path, monkeypatch):
     write = os.write
     monkeypatch.setattr(os, "write", lambda file, content: write(file, content[:3]))
     kept = LineFile(tmp_path / "lines.jsonl")
@@ -63,8 +56,8 @@ def test_a_disk_that_takes_little_at_a_time_takes_all(
     assert kept.documents() == [{"n": 1}, {"n": 2}]
 
 
-def test_a_line_that_cannot_be_synced_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def failing(file: int) -> None:
+def test_a_line_that_cannot_be_synced_is_taken_back(tmp_path, monkeypatch):
+    def failing(file):
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
     kept = LineFile(tmp_path / "lines.jsonl")
@@ -74,7 +67,7 @@ def test_a_line_that_cannot_be_synced_is_taken_back(tmp_path: Path, monkeypatch:
     assert kept.documents() == []
 
 
-def test_a_torn_line_was_never_acknowledged(tmp_path: Path) -> None:
+def test_a_torn_line_was_never_acknowledged(tmp_path):
     kept, line = LineFile(tmp_path / "lines.jsonl"), line_of({"n": 2, "note": "x" * 70_000})
     for cut in (*range(1, 40), 65_600, len(line) - 2, len(line) - 1):
         kept.path.unlink(missing_ok=True)
@@ -87,7 +80,7 @@ def test_a_torn_line_was_never_acknowledged(tmp_path: Path) -> None:
         assert kept.documents() == [*there, {"n": 3}]
 
 
-def test_every_changed_byte_is_noticed(tmp_path: Path) -> None:
+def test_every_changed_byte_is_noticed(tmp_path):
     kept, said = LineFile(tmp_path / "lines.jsonl"), [{"item": "a", "note": "ä"}, {"item": "b", "note": "{}"}]
     kept.append(said)
     whole = kept.path.read_bytes()
@@ -101,7 +94,7 @@ def test_every_changed_byte_is_noticed(tmp_path: Path) -> None:
             assert found == said
 
 
-def test_a_line_added_by_hand_is_read(tmp_path: Path) -> None:
+def test_a_line_added_by_hand_is_read(tmp_path):
     kept = LineFile(tmp_path / "lines.jsonl")
     kept.append([{"n": 1}])
     with kept.path.open("a") as file:
@@ -110,7 +103,7 @@ def test_a_line_added_by_hand_is_read(tmp_path: Path) -> None:
     assert [one["n"] for one in kept.documents()] == [1, 2, 3, 4]
 
 
-def test_a_log_has_lines_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_has_lines_whole(tmp_path, monkeypatch):
     log = tmp_path / "run.log"
     append_line(log, "one")
     monkeypatch.setattr(os, "write", short(2))
@@ -119,14 +112,12 @@ def test_a_log_has_lines_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert log.read_text() == "one\n"
 
 
-def test_a_replaced_file_is_on_the_disk_before_it_counts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    done: list[str] = []
+def test_a_replaced_file_is_on_the_disk_before_it_counts(tmp_path, monkeypatch):
+    done = []
     sync, replace = os.fsync, os.replace
     monkeypatch.setattr(os, "fsync", lambda file: (done.append("sync"), sync(file)))
 
-    def replacing(source: Any, target: Any, **how: Any) -> None:
+    def replacing(source, target, **how):
         done.append("replace")
         replace(source, target)
 
@@ -136,8 +127,8 @@ def test_a_replaced_file_is_on_the_disk_before_it_counts(
     assert [file.name for file in tmp_path.iterdir()] == ["kept.json"]
 
 
-def test_a_refused_lock_is_no_other_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(file: int, how: int) -> None:
+def test_a_refused_lock_is_no_other_process(tmp_path, monkeypatch):
+    def refused(file, how):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
     with locked(tmp_path / ".lock") as first, locked(tmp_path / ".lock") as second:

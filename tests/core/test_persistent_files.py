@@ -1,9 +1,6 @@
 """What is kept goes through one helper: lines are added by one, files are replaced by one."""
 
-from __future__ import annotations
-
 import ast
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -54,7 +51,7 @@ _TABLES = ("write_parquet", "write_csv", "write_ndjson", "write_ipc", "write_exc
 """How tables and pictures are written, by the beginnings of names."""
 
 
-def writes(tree: ast.AST) -> Iterator[tuple[int, str]]:
+def writes(tree):
     """Calls that change a file and are not within ``with replacing(…) as part``."""
     parts = {
         item.optional_vars.id
@@ -71,12 +68,12 @@ def writes(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield node.lineno, ast.unparse(node)[:80]
 
 
-def _is_given(node: ast.Call, parts: set[str]) -> bool:
+def _is_given(node, parts):
     """Whether a table is written to what takes a file's place, or to memory."""
     return any(isinstance(one, ast.Name) and one.id in {*parts, "buffer"} for one in node.args)
 
 
-def _changes(of: str, name: str, node: ast.Call) -> bool:
+def _changes(of, name, node):
     if of == "os":
         return name in ("write", "open", "replace", "rename", "truncate", "ftruncate", "link", "fdopen")
     if of == "shutil":
@@ -92,7 +89,7 @@ def _changes(of: str, name: str, node: ast.Call) -> bool:
 
 
 @pytest.mark.long
-def test_whatever_is_kept_is_written_by_the_helpers() -> None:
+def test_whatever_is_kept_is_written_by_the_helpers():
     found = {}
     for path in sorted(ROOT.rglob("*.py")):
         name = path.relative_to(ROOT).as_posix()
@@ -123,11 +120,11 @@ def test_whatever_is_kept_is_written_by_the_helpers() -> None:
         ("path.open('rb')", False),
     ],
 )
-def test_a_writer_of_its_own_is_found(source: str, is_found: bool) -> None:
+def test_a_writer_of_its_own_is_found(source, is_found):
     assert bool(list(writes(ast.parse(source)))) is is_found
 
 
-def test_the_content_of_a_file_has_lines_that_end_with_a_line_feed_alone() -> None:
+def test_the_content_of_a_file_has_lines_that_end_with_a_line_feed_alone():
     readers = ("read_text", "read_bytes", "decode", "read")
     found = [
         (path.name, node.lineno)

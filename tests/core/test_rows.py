@@ -1,15 +1,10 @@
 """What a notebook shows: tables in which nothing untrusted is markup, and charts that are Altair's."""
 
-from __future__ import annotations
-
 import sys
-from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import altair as alt
 import polars as pl
-import pytest
 from tests.studies import STUDY, written
 
 import quaver
@@ -18,14 +13,14 @@ from quaver.core.records import Estimate
 from quaver.core.rows import Estimates
 
 
-def study(folder: Path, name: str) -> quaver.Study:
+def study(folder, name):
     written(folder, f"name: {name}\n{STUDY}")
     opened = quaver.Study.open(folder, functions={"fake": lambda text, prompt: "positive"})
     opened.run()
     return opened
 
 
-def test_estimates_plans_and_comparisons_are_tables(tmp_path: Path) -> None:
+def test_estimates_plans_and_comparisons_are_tables(tmp_path):
     one, other = study(tmp_path / "a", "'<b>before</b>'"), study(tmp_path / "b", "after")
     found = one.measure("accuracy")
     assert "<td>accuracy</td>" in found._repr_html_()
@@ -38,7 +33,7 @@ def test_estimates_plans_and_comparisons_are_tables(tmp_path: Path) -> None:
     assert repr(other).startswith("<Study 'after'")
 
 
-def test_untrusted_text_stays_text_and_long_lists_are_cut() -> None:
+def test_untrusted_text_stays_text_and_long_lists_are_cut():
     shown = Estimates([Estimate("m", None, reason="<script>", cell={"<i>": "&"})] * 201)._repr_html_()
     assert "<script>" not in shown
     assert "<i>" not in shown
@@ -48,7 +43,7 @@ def test_untrusted_text_stays_text_and_long_lists_are_cut() -> None:
     assert alone == "<p>m (&lt;i&gt; &amp;): 0.500, 0 items</p>"
 
 
-def test_every_chart_is_an_altair_object(tmp_path: Path) -> None:
+def test_every_chart_is_an_altair_object(tmp_path):
     one = study(tmp_path / "a", "a")
     one.report()
     charts = one.charts(width=400)
@@ -57,7 +52,7 @@ def test_every_chart_is_an_altair_object(tmp_path: Path) -> None:
     assert all(isinstance(chart, alt.TopLevelMixin) for chart in charts.values())
 
 
-def test_charts_draw_without_a_network_unless_a_renderer_is_chosen(tmp_path: Path) -> None:
+def test_charts_draw_without_a_network_unless_a_renderer_is_chosen(tmp_path):
     charts = study(tmp_path / "a", "a").charts(width=400)
     for chart in charts.values():
         assert list(chart._repr_mimebundle_()) == ["image/svg+xml"]
@@ -66,10 +61,10 @@ def test_charts_draw_without_a_network_unless_a_renderer_is_chosen(tmp_path: Pat
         assert "image/svg+xml" not in str(next(iter(charts.values()))._repr_mimebundle_())
 
 
-def test_everything_that_holds_rows_becomes_a_frame(tmp_path: Path) -> None:
+def test_everything_that_holds_rows_becomes_a_frame(tmp_path):
     one = study(tmp_path / "a", "a")
     compared = compare(one, study(tmp_path / "b", "b"))
-    held: dict[str, tuple[Any, int]] = {
+    held = {
         "estimates": (one.estimates(), len(one.estimates())),
         "a measure's estimates": (quaver.measures.accuracy(one.annotations()), 1),
         "agreement": (agreement(), 5),
@@ -91,12 +86,12 @@ def test_everything_that_holds_rows_becomes_a_frame(tmp_path: Path) -> None:
     assert one.estimates().to_polars()["value"].to_list() == [found.value for found in one.estimates()]
 
 
-def agreement() -> Any:
+def agreement():
     frame = pl.DataFrame({"id": [1, 1, 2, 2], "coder": ["p", "q"] * 2, "code": list("aabb")})
     return quaver.measure_agreement(frame, item="id", rater="coder", label="code")
 
 
-def test_long_results_are_short_texts() -> None:
+def test_long_results_are_short_texts():
     many = Estimates(Estimate("accuracy", n / 100, n=9) for n in range(100))
     assert len(repr(many).splitlines()) == 11
     assert "90 more" in repr(many)
@@ -109,23 +104,21 @@ class Cell:
 
     kernel = object()
 
-    def __init__(self) -> None:
-        self.shown: list[dict[str, str]] = []
+    def __init__(self):
+        self.shown = []
 
-    def display(self, bundle: dict[str, str], *, raw: bool, display_id: bool) -> Cell:
+    def display(self, bundle, *, raw, display_id):
         assert raw
         assert display_id
         self.shown.append(bundle)
         return self
 
-    def update(self, bundle: dict[str, str], *, raw: bool) -> None:
+    def update(self, bundle, *, raw):
         assert raw
         self.shown.append(bundle)
 
 
-def test_a_run_shows_its_progress_in_a_notebook_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_shows_its_progress_in_a_notebook_alone(tmp_path, monkeypatch, capsys):
     study(tmp_path / "quiet", "quiet")
     cell = Cell()
     ipython, display = ModuleType("IPython"), ModuleType("IPython.display")

@@ -1,9 +1,5 @@
 """Sides whose labels hardly meet get no figure, but an error that proposes how to merge them."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import polars as pl
 import pytest
 
@@ -14,11 +10,11 @@ SHORT = ("pos", "neg", "neutral")
 LONG = ("positive", "negative", "neutral")
 
 
-def rows() -> list[tuple[str, str, str]]:
+def rows():
     return [(f"i{n}", SHORT[n % 3], LONG[n % 3]) for n in range(30)]
 
 
-def test_an_import_stops_and_goes_on_with_the_merges_that_it_proposes(tmp_path: Path) -> None:
+def test_an_import_stops_and_goes_on_with_the_merges_that_it_proposes(tmp_path):
     path = tmp_path / "t.csv"
     pl.DataFrame(rows(), schema=["id", "llm", "gold"], orient="row").write_csv(path)
     roles = {"item": "id", "label": "llm", "gold": "gold"}
@@ -33,10 +29,10 @@ def test_an_import_stops_and_goes_on_with_the_merges_that_it_proposes(tmp_path: 
 
 
 @pytest.mark.parametrize("kind", ["frame", "csv", "parquet", "long"])
-def test_agreement_stops_for_frames_and_files(tmp_path: Path, kind: str) -> None:
+def test_agreement_stops_for_frames_and_files(tmp_path, kind):
     frame = pl.DataFrame(rows(), schema=["id", "anna", "ben"], orient="row")
-    options: dict[str, object] = {"label": ["anna", "ben"], "resamples": 0}
-    data: object = frame
+    options = {"label": ["anna", "ben"], "resamples": 0}
+    data = frame
     if kind == "long":
         data = frame.unpivot(["anna", "ben"], index="id", variable_name="rater", value_name="label")
         options = {"item": "id", "resamples": 0}
@@ -49,7 +45,7 @@ def test_agreement_stops_for_frames_and_files(tmp_path: Path, kind: str) -> None
     assert quaver.measure_agreement(data, same=same, **options)[0].value == 1
 
 
-def test_one_side_that_gives_one_label_is_a_figure() -> None:
+def test_one_side_that_gives_one_label_is_a_figure():
     frame = pl.DataFrame(
         [(f"i{n}", "pos", SHORT[n % 3]) for n in range(9)], schema=["id", "a", "b"], orient="row"
     )
@@ -60,13 +56,11 @@ def test_one_side_that_gives_one_label_is_a_figure() -> None:
     ("text", "other"), [("TRUE", "True"), ("in favor", "in\u00a0favor"), ("１", "1"), ("0,5", "0.5")]
 )
 @pytest.mark.parametrize("kind", ["frame", "csv", "parquet", "xlsx"])
-def test_full_agreement_is_full_agreement_however_labels_are_written(
-    tmp_path: Path, kind: str, text: str, other: str
-) -> None:
+def test_full_agreement_is_full_agreement_however_labels_are_written(tmp_path, kind, text, other):
     against = ("3", "3.0") if text[-1].isdigit() else ("FALSE", "False")
     pairs = [(text, other), against]
     frame = pl.DataFrame([(f"i{n}", *pairs[n % 2]) for n in range(20)], schema=["id", "a", "b"], orient="row")
-    data: object = frame
+    data = frame
     if kind != "frame":
         data = tmp_path / f"t.{kind}"
         frame.write_excel(data) if kind == "xlsx" else getattr(frame, f"write_{kind}")(data)
@@ -75,7 +69,7 @@ def test_full_agreement_is_full_agreement_however_labels_are_written(
     assert len([row for row in found[0].details["taken"] if row[0] == "same"]) == 2
 
 
-def test_measured_numbers_are_no_labels_to_merge(tmp_path: Path) -> None:
+def test_measured_numbers_are_no_labels_to_merge(tmp_path):
     frame = pl.DataFrame(
         {"id": range(200), "a": [n / 7 for n in range(200)], "b": [n / 7 + 0.01 for n in range(200)]}
     )
@@ -86,7 +80,7 @@ def test_measured_numbers_are_no_labels_to_merge(tmp_path: Path) -> None:
     assert len(str(caught.value)) < 600
 
 
-def test_many_labels_that_differ_are_no_list_of_merges(tmp_path: Path) -> None:
+def test_many_labels_that_differ_are_no_list_of_merges(tmp_path):
     names = [f"{first}{second}" for first in "abcdef" for second in "uvwxyz"]
     rows = [(n, name, name.upper() + "!") for n, name in enumerate(names)]
     frame = pl.DataFrame(rows, schema=["id", "a", "b"], orient="row")

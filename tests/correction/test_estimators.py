@@ -1,7 +1,5 @@
 """Corrected estimates: what they cover, and what they are never wider than."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tests.correction.simulated_labels import labels, question, simple

@@ -1,9 +1,5 @@
 """Every wrong study file or file of items is one error that says where, what and what instead."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from tests.studies import ITEMS, STUDY, resolved, written
 
@@ -11,14 +7,12 @@ from quaver.design.paraphrase.paraphraser import NotMade
 from quaver.errors import ItemError, QuaverError, SpecError, UnknownName
 
 
-def changed(old: str, new: str, text: str = STUDY) -> str:
+def changed(old, new, text=STUDY):
     assert text.count(old) == 1
     return text.replace(old, new)
 
 
-def refused(
-    folder: Path, study: str = STUDY, items: str | bytes = ITEMS, name: str = "items.csv"
-) -> QuaverError:
+def refused(folder, study=STUDY, items=ITEMS, name="items.csv"):
     with pytest.raises(QuaverError) as caught:
         resolved(written(folder, study, items, name))
     assert caught.value.where, "an error says where"
@@ -26,12 +20,7 @@ def refused(
 
 
 STUDIES = {
-    "unknown key": (
-        STUDY + "repeates: 3\n",
-        SpecError,
-        "study.yaml:12: repeates",
-        "'repeats'",
-    ),
+    "unknown key": (STUDY + "repeates: 3\n", SpecError, "study.yaml:12: repeates", "'repeats'"),
     "unknown key inside": (
         changed("  gold: truth", "  golden: truth"),
         SpecError,
@@ -140,12 +129,7 @@ STUDIES = {
         "study.yaml:11: prompt.answers.positve",
         "'positive'",
     ),
-    "zero repeats": (
-        STUDY + "repeats: 0\n",
-        SpecError,
-        "study.yaml:12: repeats",
-        "expected: 1 or more",
-    ),
+    "zero repeats": (STUDY + "repeats: 0\n", SpecError, "study.yaml:12: repeats", "expected: 1 or more"),
     "a greedy decoding that cuts the distribution": (
         STUDY + "decoding: {greedy: {temperature: 0, top_p: 0.5}}\n",
         SpecError,
@@ -249,12 +233,7 @@ STUDIES = {
         "study.yaml:7: items.gold",
         "'truth'",
     ),
-    "id column": (
-        changed("id: id", "id: ids"),
-        UnknownName,
-        "study.yaml:5: items.id",
-        "'id'",
-    ),
+    "id column": (changed("id: id", "id: ids"), UnknownName, "study.yaml:5: items.id", "'id'"),
     "group column": (
         changed("  gold: truth", "  groups: [id, autor]"),
         UnknownName,
@@ -379,24 +358,9 @@ STUDIES = {
         "study.yaml:13: variants[0]: format a: answers",
         "'positive'",
     ),
-    "source of items": (
-        changed("items.csv", "anes69"),
-        UnknownName,
-        "study.yaml:4: items.source",
-        ".csv",
-    ),
-    "file of items": (
-        changed("items.csv", "item.csv"),
-        ItemError,
-        "item.csv",
-        "relative",
-    ),
-    "encoding": (
-        changed("id: id", "encoding: utf8-ish"),
-        ItemError,
-        "items.encoding",
-        "utf8-ish",
-    ),
+    "source of items": (changed("items.csv", "anes69"), UnknownName, "study.yaml:4: items.source", ".csv"),
+    "file of items": (changed("items.csv", "item.csv"), ItemError, "item.csv", "relative"),
+    "encoding": (changed("id: id", "encoding: utf8-ish"), ItemError, "items.encoding", "utf8-ish"),
     "option of items": (
         changed("items.csv\n  id: id", "anes96\n  options: {yaer: 1996}"),
         SpecError,
@@ -405,18 +369,8 @@ STUDIES = {
     ),
     "not a mapping": ("- task\n", SpecError, "study.yaml", "quaver init"),
     "nothing": ("", SpecError, "study.yaml", "quaver init"),
-    "key twice": (
-        STUDY + "models: []\n",
-        SpecError,
-        "study.yaml:12",
-        "remove one",
-    ),
-    "tab": (
-        changed("  labels", "\tlabels"),
-        SpecError,
-        "study.yaml:2",
-        "spaces",
-    ),
+    "key twice": (STUDY + "models: []\n", SpecError, "study.yaml:12", "remove one"),
+    "tab": (changed("  labels", "\tlabels"), SpecError, "study.yaml:2", "spaces"),
     "colon": (
         changed("Is this positive or negative?", "Say: positive or negative: which?"),
         SpecError,
@@ -439,9 +393,7 @@ STUDIES = {
 
 
 @pytest.mark.parametrize(("study", "kind", "where", "said"), STUDIES.values(), ids=STUDIES)
-def test_a_wrong_study_is_one_error_that_says_where(
-    tmp_path: Path, study: str, kind: type[QuaverError], where: str, said: str
-) -> None:
+def test_a_wrong_study_is_one_error_that_says_where(tmp_path, study, kind, where, said):
     error = refused(tmp_path, study)
     assert type(error) is kind
     assert where in str(error.where)
@@ -465,28 +417,26 @@ FILES = {
 
 
 @pytest.mark.parametrize(("name", "content", "where", "said"), FILES.values(), ids=FILES)
-def test_a_wrong_file_of_items_is_one_error_that_names_the_line(
-    tmp_path: Path, name: str, content: str | bytes, where: str, said: str
-) -> None:
+def test_a_wrong_file_of_items_is_one_error_that_names_the_line(tmp_path, name, content, where, said):
     error = refused(tmp_path, STUDY, content, name)
     assert isinstance(error, ItemError)
     assert error.where == where
     assert said in str(error)
 
 
-def test_gold_outside_the_label_set_suggests_the_nearest(tmp_path: Path) -> None:
+def test_gold_outside_the_label_set_suggests_the_nearest(tmp_path):
     error = refused(tmp_path, items=ITEMS + "d,x,Positiv\n")
     assert error.found == "Positiv"
     assert "positive, negative" in str(error.expected)
     assert "'positive'" in str(error.fix)
 
 
-def test_gold_is_the_label_that_it_differs_from_in_capitals_and_white_space_alone(tmp_path: Path) -> None:
+def test_gold_is_the_label_that_it_differs_from_in_capitals_and_white_space_alone(tmp_path):
     items = resolved(written(tmp_path, items=ITEMS + "d,x, POSITIVE\n")).items
     assert items[3].gold == "positive"
 
 
-def test_items_in_another_encoding_say_how_to_name_it(tmp_path: Path) -> None:
+def test_items_in_another_encoding_say_how_to_name_it(tmp_path):
     items = (ITEMS + "d,café,\n").encode("cp1252")
     error = refused(tmp_path, items=items)
     assert "0xe9" in str(error)
@@ -495,12 +445,12 @@ def test_items_in_another_encoding_say_how_to_name_it(tmp_path: Path) -> None:
     assert resolved(written(tmp_path, named, items)).items[3].fields["text"] == "café"
 
 
-def test_utf_16_without_its_mark_is_an_error(tmp_path: Path) -> None:
+def test_utf_16_without_its_mark_is_an_error(tmp_path):
     error = refused(tmp_path, changed("  id: id", "  encoding: utf-16"), ITEMS)
     assert str(error).startswith("items.csv")
 
 
-def test_a_study_file_that_is_not_utf_8_names_the_line(tmp_path: Path) -> None:
+def test_a_study_file_that_is_not_utf_8_names_the_line(tmp_path):
     path = written(tmp_path)
     path.write_bytes(STUDY.replace("this positive", "caf\xe9 positive").encode("latin-1"))
     with pytest.raises(SpecError, match="UTF-8") as caught:
@@ -508,7 +458,7 @@ def test_a_study_file_that_is_not_utf_8_names_the_line(tmp_path: Path) -> None:
     assert (caught.value.where, caught.value.found) == ("study.yaml:9", "byte 0xe9")
 
 
-def test_no_study_file(tmp_path: Path) -> None:
+def test_no_study_file(tmp_path):
     with pytest.raises(SpecError, match="no such study"):
         resolved(tmp_path / "nothing.yaml")
     with pytest.raises(SpecError, match="folder"):
@@ -516,14 +466,14 @@ def test_no_study_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "   ", '"\n\n"'])
-def test_an_item_without_text_is_an_error_that_names_its_line(tmp_path: Path, text: str) -> None:
+def test_an_item_without_text_is_an_error_that_names_its_line(tmp_path, text):
     error = refused_by_plan(written(tmp_path, items=ITEMS + f"d,{text},\n"))
     assert isinstance(error, ItemError)
     assert "item d" in error.problem
     assert str(error.where).startswith("items.csv:")
 
 
-def refused_by_plan(path: Path) -> QuaverError:
+def refused_by_plan(path):
     from quaver.design.calls.call_plan import Plan
 
     with pytest.raises(QuaverError) as caught:
@@ -531,12 +481,12 @@ def refused_by_plan(path: Path) -> QuaverError:
     return caught.value
 
 
-def test_several_mistakes_are_counted(tmp_path: Path) -> None:
+def test_several_mistakes_are_counted(tmp_path):
     error = refused(tmp_path, STUDY + "repeats: 0\nseed: x\nbudgett: 1\n")
     assert "(and 2 more)" in str(error)
 
 
-def test_a_study_given_as_a_mapping_names_the_field() -> None:
+def test_a_study_given_as_a_mapping_names_the_field():
     with pytest.raises(SpecError) as caught:
         resolved({"task": {"labels": ["a", "b"], "levle": "nominal"}})
     assert (caught.value.where, caught.value.found) == ("task.levle", "levle")

@@ -1,20 +1,15 @@
 """Factors are crossed in full, in whichever order they are named."""
 
-from __future__ import annotations
-
-from quaver.core.records import Variant
 from quaver.design.factor_levels import ORIGINAL, cross
-from quaver.design.variants.perturbations import VariantFamily
 from quaver.testing.prompts import PROMPT, context
 from quaver.testing.recipes import built, recipe_of
 
 
-def family(name: str) -> VariantFamily:
-    made: VariantFamily = built("variants", name, recipe_of("variants", name).options)
-    return made
+def family(name):
+    return built("variants", name, recipe_of("variants", name).options)
 
 
-def test_families_are_crossed_in_full_in_either_order() -> None:
+def test_families_are_crossed_in_full_in_either_order():
     found = {name: family(name) for name in ("instructions", "formats")}
     one = cross(PROMPT, {f.factor: f.levels(context()) for f in found.values()})
     other = cross(PROMPT, {f.factor: f.levels(context()) for f in reversed(found.values())})
@@ -22,12 +17,12 @@ def test_families_are_crossed_in_full_in_either_order() -> None:
     assert one[0].id == "paraphrase=original,format=original"
     assert one[-1].id == "paraphrase=polite,format=digits"
 
-    def made(variants: list[Variant]) -> set[tuple[str, str, str]]:
+    def made(variants):
         return {(v.instruction, v.postfix, str(v.answers)) for v in variants}
 
     assert made(one) == made(other)
 
 
-def test_nothing_varied_is_one_variant() -> None:
+def test_nothing_varied_is_one_variant():
     (only,) = cross(PROMPT, {})
     assert (only.id, only.factors) == (ORIGINAL, {})

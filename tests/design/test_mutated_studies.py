@@ -1,12 +1,7 @@
 """A study file with anything anywhere is planned, or is one error that says where and what is wrong."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator
 from copy import deepcopy
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,7 +11,7 @@ from tests.studies import written
 import quaver
 from quaver.errors import QuaverError
 
-WHOLE: dict[str, Any] = {
+WHOLE = {
     "name": "whole",
     "seed": 1,
     "task": {"name": "tone", "level": "nominal", "labels": ["positive", {"code": "negative", "name": "bad"}]},
@@ -75,34 +70,20 @@ ITEMS = "id,text,truth,side\n" + "".join(f"i{n},Thing {n}.,{'pn'[n % 2]},{'ab'[n
 Place = tuple[str | int, ...]
 
 
-def places(part: Any, at: Place = ()) -> Iterator[Place]:
+def places(part, at=()):
     keys = part if isinstance(part, dict) else range(len(part)) if isinstance(part, list) else ()
     for key in keys:
         yield (*at, key)
         yield from places(part[key], (*at, key))
 
 
-STRANGE: list[Any] = [
-    None,
-    0,
-    -1,
-    10**12,
-    1.5,
-    True,
-    float("inf"),
-    "",
-    "x",
-    "{{",
-    "{{ no }}",
-    "a.b",
-    "é" * 999,
-]
+STRANGE = [None, 0, -1, 10**12, 1.5, True, float("inf"), "", "x", "{{", "{{ no }}", "a.b", "é" * 999]
 STRANGE += [[], {}, [1], [None], [[]], ["x", "x"], {"a": 1}, {"": ""}, {"x": {"y": ["z"]}}]
 
 
-def changed(place: Place, how: str, value: Any) -> dict[str, Any]:
+def changed(place, how, value):
     study = deepcopy(WHOLE)
-    part: Any = study
+    part = study
     for key in place[:-1]:
         part = part[key]
     old = part[place[-1]]
@@ -117,17 +98,17 @@ def changed(place: Place, how: str, value: Any) -> dict[str, Any]:
     return study
 
 
-def planned(folder: Path, study: Any) -> int:
+def planned(folder, study):
     """How many calls a study has."""
     path = written(folder, json.dumps(study), ITEMS)
     return quaver.Study.open(path, functions={"fake": lambda text, prompt: "Yes"}).plan().calls
 
 
-def test_the_whole_study_is_planned(tmp_path: Path) -> None:
+def test_the_whole_study_is_planned(tmp_path):
     assert planned(tmp_path, WHOLE) > 0
 
 
-def refusal(folder: Path, study: Any) -> QuaverError | None:
+def refusal(folder, study):
     try:
         planned(folder, study)
     except QuaverError as error:
@@ -136,7 +117,7 @@ def refusal(folder: Path, study: Any) -> QuaverError | None:
 
 
 @pytest.mark.parametrize("place", [("items", "source"), ("items", "encoding")], ids=".".join)
-def test_a_name_too_long_for_a_file_is_refused_briefly(tmp_path: Path, place: Place) -> None:
+def test_a_name_too_long_for_a_file_is_refused_briefly(tmp_path, place):
     error = refusal(tmp_path, changed(place, "with", "é" * 999))
     assert error is not None
     assert len(str(error)) < 2000
@@ -149,7 +130,7 @@ def test_a_name_too_long_for_a_file_is_refused_briefly(tmp_path: Path, place: Pl
     how=st.sampled_from(["with", "with", "with", "without", "wrapped", "with another key"]),
     value=st.sampled_from(STRANGE),
 )
-def test_anything_anywhere_is_planned_or_refused(tmp_path: Path, place: Place, how: str, value: Any) -> None:
+def test_anything_anywhere_is_planned_or_refused(tmp_path, place, how, value):
     error = refusal(tmp_path, changed(place, how, value))
     assert error is None or error.where, str(error)
     assert "Spec" not in str(error), "the name of a class"
@@ -157,6 +138,6 @@ def test_anything_anywhere_is_planned_or_refused(tmp_path: Path, place: Place, h
 
 
 @pytest.mark.parametrize("study", [None, 3, "text", [], [WHOLE], {}])
-def test_what_is_no_study_is_refused(tmp_path: Path, study: Any) -> None:
+def test_what_is_no_study_is_refused(tmp_path, study):
     with pytest.raises(QuaverError, match=r"study\.yaml"):
         planned(tmp_path, study)

@@ -1,10 +1,5 @@
 """Text files: one item a line."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,13 +10,13 @@ from quaver.design.items.table_files import read_rows
 QUESTIONS = "HUM:ind Who wrote : Emma ?\n\nNUM:date When is noon?\r\nLOC:city Où?\n"
 
 
-def written(folder: Path, text: str, encoding: str = "utf-8") -> Path:
+def written(folder, text, encoding="utf-8"):
     path = folder / "items.txt"
     path.write_bytes(text.encode(encoding))
     return path
 
 
-def test_a_line_is_a_text(tmp_path: Path) -> None:
+def test_a_line_is_a_text(tmp_path):
     rows = read_rows(written(tmp_path, QUESTIONS))
     assert rows == [
         {"text": "HUM:ind Who wrote : Emma ?"},
@@ -32,18 +27,18 @@ def test_a_line_is_a_text(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1"])
-def test_a_text_file_has_an_encoding(tmp_path: Path, encoding: str) -> None:
+def test_a_text_file_has_an_encoding(tmp_path, encoding):
     assert read_rows(written(tmp_path, QUESTIONS, encoding), encoding)[2] == {"text": "LOC:city Où?"}
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["C", "Z"]), min_size=1), min_size=1))
-def test_any_text_survives(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
+def test_any_text_survives(tmp_path_factory, texts):
     path = written(tmp_path_factory.mktemp("text"), "".join(f"{text}\n" for text in texts))
     assert read_rows(path) == [{"text": text} for text in texts]
 
 
-def test_a_study_of_a_text_file(tmp_path: Path) -> None:
-    study: dict[str, Any] = {
+def test_a_study_of_a_text_file(tmp_path):
+    study = {
         "task": {"labels": ["HUM", "NUM", "LOC"]},
         "items": {"source": str(written(tmp_path, QUESTIONS)), "text": "{{ text }}"},
         "prompt": {"instruction": "What is asked for?"},

@@ -1,10 +1,7 @@
 """docs/variants.md shows what the code writes."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
@@ -17,15 +14,15 @@ PAGE = Path(__file__).parents[2] / "docs" / "variants.md"
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
-def blocks() -> list[tuple[str, str]]:
+def blocks():
     return [(match[1], match[2]) for match in _BLOCK.finditer(PAGE.read_text(encoding="utf-8"))]
 
 
-def shown() -> list[tuple[dict[str, Any], str, str]]:
+def shown():
     """Each prompt on the page: its study, its items, and what the page says."""
-    found: list[tuple[dict[str, Any], str, str]] = []
-    base: dict[str, Any] = {}
-    study: dict[str, Any] = {}
+    found = []
+    base = {}
+    study = {}
     reviews = items = ""
     for kind, text in blocks():
         if kind == "yaml":
@@ -39,7 +36,7 @@ def shown() -> list[tuple[dict[str, Any], str, str]]:
     return found
 
 
-def written(study: dict[str, Any], items: str, name: str, folder: Path) -> str:
+def written(study, items, name, folder):
     """A variant's prompt for the first item, as the page writes it."""
     path = folder / "items.csv"
     path.write_text(items, encoding="utf-8")
@@ -56,14 +53,12 @@ def written(study: dict[str, Any], items: str, name: str, folder: Path) -> str:
     shown(),
     ids=lambda part: part[2:40].partition("\n")[0] if isinstance(part, str) else "",
 )
-def test_a_prompt_on_the_page_is_the_prompt(
-    study: dict[str, Any], items: str, said: str, tmp_path: Path
-) -> None:
+def test_a_prompt_on_the_page_is_the_prompt(study, items, said, tmp_path):
     name = said.splitlines()[0].removeprefix("# ")
     assert written(study, items, name, tmp_path) == said
 
 
-def test_the_families_in_the_headings_are_registered() -> None:
+def test_the_families_in_the_headings_are_registered():
     headings = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("## ")]
     named = {name for line in headings for name in re.findall("`(.+?)`", line)}
     assert len(named) > 10

@@ -1,7 +1,5 @@
 """What an interval holds for: these prompts, the mean over prompts like these, or the next prompt."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest
@@ -12,20 +10,12 @@ from quaver.errors import MeasureError
 from quaver.estimation.declaration import Measure, registered
 from quaver.estimation.estimands import reach
 from quaver.estimation.intervals import effective
-from quaver.measures import (
-    accuracy,
-    differences,
-    factor_effects,
-    inter_pss,
-    sensitivity,
-)
+from quaver.measures import accuracy, differences, factor_effects, inter_pss, sensitivity
 
 FAST = {"resamples": 20}
 
 
-def answers(
-    items: int = 60, prompts: int = 5, *, apart: float = 0.5, repeats: int = 1, seed: int = 0
-) -> pl.DataFrame:
+def answers(items=60, prompts=5, *, apart=0.5, repeats=1, seed=0):
     """Labels of a latent scale that items, prompts and noise move."""
     rng = np.random.default_rng(seed)
     scale = rng.normal(0.6, 1, (items, 1, 1)) + rng.normal(0, apart, (1, prompts, 1))
@@ -55,7 +45,7 @@ OFFERING = sorted(
 
 
 @pytest.mark.parametrize("name", OFFERING)
-def test_an_interval_for_more_prompts_holds_the_one_for_fewer(name: str) -> None:
+def test_an_interval_for_more_prompts_holds_the_one_for_fewer(name):
     measure, frame = registered(name), answers(repeats=2)
     by_estimand = {one: measure(frame, estimand=one, **FAST) for one in measure.estimands}
     known = [
@@ -72,13 +62,13 @@ def test_an_interval_for_more_prompts_holds_the_one_for_fewer(name: str) -> None
 
 
 @pytest.mark.parametrize("name", OFFERING)
-def test_without_intervals_the_estimand_is_said_all_the_same(name: str) -> None:
+def test_without_intervals_the_estimand_is_said_all_the_same(name):
     found = registered(name)(answers(repeats=2), estimand="population", resamples=0)
     assert {one.estimand for one in found} == {"population"}
     assert {one.low for one in found} == {None}
 
 
-def test_the_prompts_variance_is_that_of_an_analysis_of_variance() -> None:
+def test_the_prompts_variance_is_that_of_an_analysis_of_variance():
     """The mean square of prompts less that of the interaction, over items and prompts."""
     frame = answers(items=40, prompts=6)
     (found,) = accuracy(frame, estimand="population", **FAST)
@@ -90,7 +80,7 @@ def test_the_prompts_variance_is_that_of_an_analysis_of_variance() -> None:
     assert found.details["standard_error_prompts"] ** 2 == pytest.approx(between - interaction)
 
 
-def test_a_set_without_one_of_its_prompts_is_the_measure_of_the_others() -> None:
+def test_a_set_without_one_of_its_prompts_is_the_measure_of_the_others():
     frame = answers(prompts=12)
     (found,) = inter_pss(frame, **FAST)
     left = np.array(
@@ -103,7 +93,7 @@ def test_a_set_without_one_of_its_prompts_is_the_measure_of_the_others() -> None
     assert 1.5 / 12 * plain <= found.details["standard_error_prompts"] ** 2 < plain
 
 
-def test_beside_an_interval_for_prompts_like_these_is_how_many_may_be_of_a_kind_not_tried() -> None:
+def test_beside_an_interval_for_prompts_like_these_is_how_many_may_be_of_a_kind_not_tried():
     (found,) = accuracy(answers(apart=0.2), estimand="population", **FAST)
     assert found.details["untried_at_most"] == pytest.approx(1 - 0.05 ** (1 / 5))  # 45% of prompts
     low, high = found.details["with_untried"]
@@ -116,7 +106,7 @@ def test_beside_an_interval_for_prompts_like_these_is_how_many_may_be_of_a_kind_
 
 
 @pytest.mark.parametrize("broken", [0, 1])
-def test_an_interval_holds_where_a_kind_of_prompt_was_tried_and_what_it_may_be_where_not(broken: int) -> None:
+def test_an_interval_holds_where_a_kind_of_prompt_was_tried_and_what_it_may_be_where_not(broken):
     """A seventh of such prompts is always wrong, the others right in four of five cases."""
     truth, held = 0.8 * 6 / 7, []
     for seed in range(12):
@@ -132,7 +122,7 @@ def test_an_interval_holds_where_a_kind_of_prompt_was_tried_and_what_it_may_be_w
     assert sum(held) <= 4 if not broken else all(held)
 
 
-def test_few_prompts_may_be_skewed_without_showing_it() -> None:
+def test_few_prompts_may_be_skewed_without_showing_it():
     """With t = 2.776 of five and 2.365 of eight: 1 + 2 t / (3 √Q) times as far on the side that has room."""
     five, eight = 1 + 2 * 2.7764 / (3 * 5**0.5), 1 + 2 * 2.3646 / (3 * 8**0.5)
     assert reach(0.9, 5, 0.95) == (pytest.approx(five, abs=1e-4), 1.0)
@@ -142,7 +132,7 @@ def test_few_prompts_may_be_skewed_without_showing_it() -> None:
 
 
 @pytest.mark.parametrize("prompts", [5, 8, 12])
-def test_the_mean_of_skewed_prompts_is_held_where_a_normal_interval_misses_it(prompts: int) -> None:
+def test_the_mean_of_skewed_prompts_is_held_where_a_normal_interval_misses_it(prompts):
     """Prompts that are wrong as often as an exponential number with mean 0.1 says; many texts."""
     held, normal = [], []
     for seed in range(60):
@@ -160,21 +150,21 @@ def test_the_mean_of_skewed_prompts_is_held_where_a_normal_interval_misses_it(pr
     assert sum(normal) < sum(held)
 
 
-def test_prompts_that_are_all_alike_add_little() -> None:
+def test_prompts_that_are_all_alike_add_little():
     for prompts in (4, 12):
         (found,) = inter_pss(answers(items=200, prompts=prompts, apart=0.0), **FAST)
         low, high = found.details["fixed"]
         assert found.high - found.low < (high - low) * (3.0 if prompts == 4 else 1.35)
 
 
-def test_many_prompts_are_left_out_in_groups() -> None:
+def test_many_prompts_are_left_out_in_groups():
     (found,) = accuracy(answers(items=40, prompts=90), estimand="population", **FAST)
     own = [one.value for one in accuracy(answers(items=40, prompts=90), by=["variant"], resamples=0)]
     assert found.details["prompts"] == 90
     assert found.details["standard_error_prompts"] == pytest.approx(np.std(own, ddof=1) / 90**0.5, rel=0.35)
 
 
-def test_one_prompt_says_nothing_of_others() -> None:
+def test_one_prompt_says_nothing_of_others():
     for one in accuracy(answers(), by=["variant"], estimand="population", **FAST):
         assert (one.estimand, one.low, one.high) == ("population", None, None)
         assert one.value is not None
@@ -185,7 +175,7 @@ def test_one_prompt_says_nothing_of_others() -> None:
     assert whole.low is not None
 
 
-def test_the_prompts_can_be_another_column() -> None:
+def test_the_prompts_can_be_another_column():
     frame = pl.concat(
         answers(seed=seed).rename({"variant": "paraphrase"}).with_columns(format=pl.lit(kind))
         for seed, kind in enumerate(["list", "plain"])
@@ -196,7 +186,7 @@ def test_the_prompts_can_be_another_column() -> None:
     assert every.details["prompts"] == 10
 
 
-def test_a_difference_between_levels_for_other_paraphrases() -> None:
+def test_a_difference_between_levels_for_other_paraphrases():
     both = [answers(seed=1, apart=0.8), answers(seed=1, apart=0.1)]
     frame = pl.concat(
         one.rename({"variant": "paraphrase"}).with_columns(format=pl.lit(kind))
@@ -219,7 +209,7 @@ def test_a_difference_between_levels_for_other_paraphrases() -> None:
     assert len({round(one.details["p"], 9) for one in shares}) == 1
 
 
-def test_the_method_says_what_was_resampled() -> None:
+def test_the_method_says_what_was_resampled():
     fixed, population = (
         accuracy(answers(repeats=2), estimand=one, **FAST)[0] for one in ("fixed", "population")
     )
@@ -230,7 +220,7 @@ def test_the_method_says_what_was_resampled() -> None:
     assert population.high - population.low > fixed.high - fixed.low
 
 
-def test_a_method_says_nothing_of_prompts_that_were_not_counted() -> None:
+def test_a_method_says_nothing_of_prompts_that_were_not_counted():
     (alone,) = accuracy(answers(prompts=1).drop("variant"), **FAST)
     assert alone.low is not None
     assert "prompts" not in alone.details
@@ -239,7 +229,7 @@ def test_a_method_says_nothing_of_prompts_that_were_not_counted() -> None:
     assert not one.method.endswith(one.scope)
 
 
-def test_cells_have_their_own_prompts() -> None:
+def test_cells_have_their_own_prompts():
     frame = pl.concat(
         answers(prompts=prompts, seed=seed).with_columns(model=pl.lit(model))
         for model, prompts, seed in [("m", 3, 1), ("n", 6, 2), ("o", 1, 3)]
@@ -251,7 +241,7 @@ def test_cells_have_their_own_prompts() -> None:
     assert found[2].low is None
 
 
-def test_what_is_not_offered() -> None:
+def test_what_is_not_offered():
     with pytest.raises(MeasureError) as raised:
         registered("inter_model")(answers(), estimand="population")
     assert raised.value.where == "estimand"
@@ -260,7 +250,7 @@ def test_what_is_not_offered() -> None:
     assert all(isinstance(registered(name), Measure) for name in OFFERING)
 
 
-def test_the_ends_of_items_and_prompts_add_in_squares() -> None:
+def test_the_ends_of_items_and_prompts_add_in_squares():
     (found,) = accuracy(answers(), estimand="population", **FAST)
     prompts = effective(
         found.value, found.details["standard_error_prompts"] ** 2, 4, found.confidence_level, (0.0, 1.0)
@@ -275,7 +265,7 @@ def test_the_ends_of_items_and_prompts_add_in_squares() -> None:
     )
 
 
-def test_the_mean_over_prompts_is_covered() -> None:
+def test_the_mean_over_prompts_is_covered():
     truth = stats.norm.cdf(0.6 / np.sqrt(1 + 0.4**2 + 0.7**2))
     covered = {"fixed": [], "population": []}
     for seed in range(24):
@@ -288,7 +278,7 @@ def test_the_mean_over_prompts_is_covered() -> None:
     assert population >= 0.9
 
 
-def test_a_level_that_one_prompt_has_says_nothing_of_others() -> None:
+def test_a_level_that_one_prompt_has_says_nothing_of_others():
     tone = pl.col("variant").replace_strict({"v00": "plain", "v01": "plain", "v02": "polite"})
     frame = answers(prompts=3).with_columns(tone=tone)
     found = {
@@ -301,12 +291,12 @@ def test_a_level_that_one_prompt_has_says_nothing_of_others() -> None:
     assert any("no interval for others" in why for why in found["polite"].warnings)
 
 
-def test_where_there_is_no_interval_there_is_no_test() -> None:
+def test_where_there_is_no_interval_there_is_no_test():
     found = differences(answers(prompts=3), estimand="population", **FAST)
     assert {(one.low, one.details.get("p"), one.details.get("p_holm")) for one in found} == {(None,) * 3}
 
 
-def test_prompts_of_another_level_do_not_count() -> None:
+def test_prompts_of_another_level_do_not_count():
     """A level's interval is that of the study in which there are no other levels."""
     tone = pl.col("variant").replace_strict({"v00": "plain", "v01": "plain"}, default="polite")
     frame = answers(prompts=5).with_columns(tone=tone)

@@ -17,7 +17,7 @@ ROLES = ("variant", "repeat")
 
 
 @st.composite
-def frames(draw) -> pl.DataFrame:
+def frames(draw):
     """Some of the answers to a few items, in any order."""
     places = list(product("xyz", "vwu", range(3)))
     kept = draw(st.lists(st.sampled_from(places), min_size=1, unique=True))
@@ -28,7 +28,7 @@ def frames(draw) -> pl.DataFrame:
     return frame.with_columns(pl.col("item", "variant", "label").cast(kind))
 
 
-def counted(frame: pl.DataFrame, cell, within: str, missing: str) -> np.ndarray:
+def counted(frame, cell, within, missing):
     """Counts of the rows themselves, as a cell has them."""
     found = np.zeros((len(cell.items), len(cell.strata), len(cell.labels)))
     for row in frame.cast({pl.Categorical: pl.String}).iter_rows(named=True):
@@ -93,7 +93,7 @@ READ_BY_COLUMN = (
 )
 
 
-def annotations() -> pl.DataFrame:
+def annotations():
     """Answers with all that these measures read."""
     rows = list(product(range(12), "vwu", range(2)))
     item, variant, repeat = zip(*rows, strict=True)

@@ -1,15 +1,9 @@
 """Variances of contrasts over groups of items, against the matrices that define them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
-from quaver.estimation.grouped_items import (
-    above_floor,
-    level_deviations,
-    with_random_signs,
-)
+from quaver.estimation.grouped_items import above_floor, level_deviations, with_random_signs
 from quaver.estimation.jackknife import Units
 from quaver.estimation.score_tests import reduced_levers, variance_ratio
 
@@ -47,7 +41,7 @@ def test_groups_of_one_item_change_nothing():
     assert variance_ratio(basis, lever, residuals, Units(30, np.arange(30))) == pytest.approx(1.0)
 
 
-def test_deviations_sum_to_how_far_a_level_is_from_all_levels_together() -> None:
+def test_deviations_sum_to_how_far_a_level_is_from_all_levels_together():
     rng = np.random.default_rng(0)
     below = rng.integers(0, 3, (30, 4, 1)).astype(float)
     above = rng.binomial(below.astype(int), 0.4).astype(float)
@@ -55,13 +49,13 @@ def test_deviations_sum_to_how_far_a_level_is_from_all_levels_together() -> None
     assert level_deviations(above, below).sum(0) == pytest.approx(expected)
 
 
-def test_signs_have_the_covariance_of_the_deviations() -> None:
+def test_signs_have_the_covariance_of_the_deviations():
     deviations = np.random.default_rng(1).normal(size=(50, 2)) * [1.0, 3.0]
     drawn = with_random_signs(deviations, Units(50), 20_000, 0)
     assert np.cov(drawn, rowvar=False) == pytest.approx(deviations.T @ deviations, rel=0.1)
 
 
-def test_the_items_of_a_group_have_one_sign() -> None:
+def test_the_items_of_a_group_have_one_sign():
     groups = Units(4, np.array([0, 0, 1, 1]), "author")
     drawn = with_random_signs(np.array([1.0, 1.0, 0.5, 0.5]), groups, 200, 0)
     assert set(np.abs(drawn)) == {1.0, 3.0}
@@ -69,7 +63,7 @@ def test_the_items_of_a_group_have_one_sign() -> None:
     assert not with_random_signs(np.array([1.0, -1.0, 0.5, -0.5]), groups, 10, 0).any()
 
 
-def test_a_value_of_nothing_is_no_evidence() -> None:
+def test_a_value_of_nothing_is_no_evidence():
     assert above_floor(0.0, np.zeros(9), 0.95)["p"] == 1.0
     assert above_floor(0.5, np.zeros(9), 0.95)["p"] == pytest.approx(0.1)
     assert above_floor(0.5, np.empty(0), 0.95) == {}

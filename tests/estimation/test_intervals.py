@@ -128,5 +128,5 @@ def test_from_one_event_on_the_variance_decides():
     assert effective(0.0, 0.0006, 999, 0.95, (-0.05, 1.0), 0.02) == plain
 
 
-def test_at_a_level_of_next_to_nothing_the_interval_is_the_value() -> None:
+def test_at_a_level_of_next_to_nothing_the_interval_is_the_value():
     assert effective(0.4, 0.06, 4.0, 1e-9, (-1.0, 1.0)) == pytest.approx([0.4, 0.4])

@@ -1,7 +1,5 @@
 """What a number does with each unit left out."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -132,7 +130,7 @@ def test_the_freedom_of_unequal_groups_is_that_of_their_variance(sizes):
     assert max(2 * variance.mean() ** 2 / variance.var(), 2) == pytest.approx(units.freedom, rel=0.07)
 
 
-def test_the_variance_of_a_mean_over_unequal_groups_is_cr2() -> None:
+def test_the_variance_of_a_mean_over_unequal_groups_is_cr2():
     """Σ_g (Σ residuals)² / (n² (1 − n_g / n)), after Bell & McCaffrey; unbiased where items vary alike."""
     units, rng = grouped_units([1, 2, 5, 20, 60]), np.random.default_rng(4)
     x, n = rng.normal(0, 1, (4000, 88)), 88

@@ -1,8 +1,5 @@
 """p values of several comparisons, by hand."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -18,7 +15,7 @@ from quaver.measures import differences, distribution_shift
 from quaver.measures.correctness.factor_effects import factor_effects
 
 
-def p_of(differences: Sequence[float]) -> float:
+def p_of(differences):
     """P of a mean of paired differences being 0, by the interval of a mean between -1 and 1."""
     each = np.array(differences, np.float64)
     variance = float(each.var(ddof=1)) / each.size
@@ -26,7 +23,7 @@ def p_of(differences: Sequence[float]) -> float:
 
 
 @pytest.mark.parametrize(("gained", "lost", "same"), [(12, 0, 2), (11, 1, 0), (14, 2, 14), (9, 0, 40)])
-def test_p_is_about_that_of_the_sign_test(gained: int, lost: int, same: int) -> None:
+def test_p_is_about_that_of_the_sign_test(gained, lost, same):
     p = p_of([1.0] * gained + [-1.0] * lost + [0.0] * same)
     exact = binomtest(gained, gained + lost).pvalue  # scipy's, exact
     assert 0.1 * exact < p < 6 * exact
@@ -34,14 +31,14 @@ def test_p_is_about_that_of_the_sign_test(gained: int, lost: int, same: int) -> 
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
-def test_holm_never_makes_a_p_value_smaller_and_keeps_their_order(p: list[float]) -> None:
+def test_holm_never_makes_a_p_value_smaller_and_keeps_their_order(p):
     stepped = holm(p)
     assert all(before <= after <= 1 for before, after in zip(p, stepped, strict=True))
     order = np.argsort(p, kind="stable")
     assert (np.diff(np.array(stepped)[order]) >= 0).all()
 
 
-def test_factor_effects_are_adjusted_over_all_that_are_compared() -> None:
+def test_factor_effects_are_adjusted_over_all_that_are_compared():
     rng = np.random.default_rng(1)
     items, levels = 60, ("a", "b", "c")
     right = {"a": rng.random(items) < 0.9, "b": rng.random(items) < 0.3, "c": rng.random(items) < 0.3}
@@ -67,7 +64,7 @@ def test_factor_effects_are_adjusted_over_all_that_are_compared() -> None:
     assert not any("p" in one.details for one in found if one.measure == "factor_effects_accuracy")
 
 
-def crossed(rng: np.random.Generator, sizes: Sequence[int], items: int = 40) -> pl.DataFrame:
+def crossed(rng, sizes, items=40):
     """Answers to items under every combination of some factors' levels, right at random in 7 of 10."""
     names = [f"f{n}" for n in range(len(sizes))]
     rows = [
@@ -85,21 +82,19 @@ def crossed(rng: np.random.Generator, sizes: Sequence[int], items: int = 40) -> 
 
 
 @pytest.mark.parametrize("reference", [None, {f"f{n}": "0" for n in range(4)}])
-def test_both_sides_of_a_difference_are_one_test(
-    reference: dict[str, str] | None,
-) -> None:
+def test_both_sides_of_a_difference_are_one_test(reference):
     """Four factors of two levels: 4 differences in 3 outcomes (labelled, right, F1)."""
     found = factor_effects(crossed(np.random.default_rng(2), (2, 2, 2, 2)), reference=reference)
     tested = [one for one in found if "p" in one.details]
     assert {one.details["comparisons"] for one in tested} == {12}
     assert len({one.details["hypothesis"] for one in tested}) == 12
-    values: dict[str, set[float]] = {}
+    values = {}
     for one in tested:
         values.setdefault(one.details["hypothesis"], set()).add(one.details["p"])
     assert {len(some) for some in values.values()} == {1}
 
 
-def test_two_models_are_compared_once_whichever_is_named() -> None:
+def test_two_models_are_compared_once_whichever_is_named():
     frame = crossed(np.random.default_rng(3), (2,)).rename({"f0": "model"}).drop("variant")
     for measure in (differences, distribution_shift):
         found = measure(frame, between="model")
@@ -108,9 +103,7 @@ def test_two_models_are_compared_once_whichever_is_named() -> None:
 
 
 @given(st.floats(0.001, 0.9), st.floats(1e-6, 0.05), st.integers(3, 200))
-def test_p_is_under_a_level_exactly_where_the_interval_leaves_out_the_null(
-    value: float, variance: float, freedom: int
-) -> None:
+def test_p_is_under_a_level_exactly_where_the_interval_leaves_out_the_null(value, variance, freedom):
     p = level_of(lambda level: effective(value, variance, freedom, level, (-1.0, 1.0)), 0.0)
     for level in (0.9, 0.95, 0.99):
         low, _ = effective(value, variance, freedom, level, (-1.0, 1.0))
@@ -119,7 +112,7 @@ def test_p_is_under_a_level_exactly_where_the_interval_leaves_out_the_null(
 
 
 @pytest.mark.parametrize(("units", "changed"), [(200, 0.1), (40, 0.3), (12, 0.8)])
-def test_p_of_no_difference_is_seldom_under_a_level(units: int, changed: float) -> None:
+def test_p_of_no_difference_is_seldom_under_a_level(units, changed):
     """Each unit differs by one either way, as likely: under 0.05 in 1 of 20 at most."""
     rng, runs = np.random.default_rng(units), 300
     rejected = 0

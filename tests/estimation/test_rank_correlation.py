@@ -33,8 +33,7 @@ def test_exact_permutations_of_three():
 
 
 @pytest.mark.parametrize(
-    ("x", "y", "reason"),
-    [([1, 2], [1, 2], "fewer than three pairs"), ([1, 2, 3], [4, 4, 4], "no variation")],
+    ("x", "y", "reason"), [([1, 2], [1, 2], "fewer than three pairs"), ([1, 2, 3], [4, 4, 4], "no variation")]
 )
 def test_undefined_with_the_reason(x, y, reason):
     assert correlated(x, y).reason == reason

@@ -1,7 +1,5 @@
 """Terms of a formula, and how factors are coded."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 

@@ -1,7 +1,5 @@
 """Score tests err as often as they say where events or groups are few, and find what there is."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.special import ndtri

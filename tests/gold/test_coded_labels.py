@@ -1,13 +1,11 @@
 """What coders' labels amount to: agreement, adjudication, majority, labels that are kept apart."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from quaver.gold.returned_labels import CODED_COLUMNS, current, kept_apart, ratings, settled
 
 
-def coded(*rows: tuple[str, str, str, str]) -> pl.DataFrame:
+def coded(*rows):
     """Labels: item, coder, role, label."""
     return pl.DataFrame([(*row, None, "f", "now") for row in rows], schema=CODED_COLUMNS, orient="row")
 
@@ -24,7 +22,7 @@ LABELS = coded(
 )
 
 
-def test_disagreements_wait_for_an_adjudicator() -> None:
+def test_disagreements_wait_for_an_adjudicator():
     found = settled(LABELS)
     assert found.gold == {"1": "a", "4": "b"}
     assert found.open == {"2": {"ada": "a", "ben": "b", "eva": "b"}, "3": {"ada": "a", "ben": "b"}}
@@ -33,28 +31,28 @@ def test_disagreements_wait_for_an_adjudicator() -> None:
     assert decided.decided == {"3": "adjudicator"}
 
 
-def test_a_majority_decides_where_it_may_and_a_tie_waits() -> None:
+def test_a_majority_decides_where_it_may_and_a_tie_waits():
     found = settled(LABELS, "majority")
     assert found.gold == {"1": "a", "2": "b", "4": "b"}
     assert found.decided == {"2": "majority"}
     assert [*found.open] == ["3"]
 
 
-def test_the_last_word_of_a_coder_counts() -> None:
+def test_the_last_word_of_a_coder_counts():
     more = pl.concat([LABELS, coded(("3", "ben", "coder", "a"))])
     assert settled(more).gold["3"] == "a"
     assert current(more).height == LABELS.height
     assert more.height == LABELS.height + 1
 
 
-def test_labels_kept_apart_are_no_part_of_the_sample() -> None:
+def test_labels_kept_apart_are_no_part_of_the_sample():
     apart = coded(("9", "ada", "apart", "a"), ("8", "ada", "apart", "a"), ("8", "ben", "apart", "b"))
     assert kept_apart(apart) == {"9": "a"}
     assert settled(apart).gold == {}
     assert ratings(apart).is_empty()
 
 
-def test_ratings_have_a_column_for_each_coder() -> None:
+def test_ratings_have_a_column_for_each_coder():
     assert ratings(LABELS).rows() == [
         ("1", "a", "a", None),
         ("2", "a", "b", "b"),

@@ -1,16 +1,13 @@
 """Sheets in every format: the items in a shuffled order, the codes, no label, and nothing that runs."""
 
-from __future__ import annotations
-
 import csv
 import io
-from pathlib import Path
 
 import pytest
 
 from quaver.core.records import Label, LabelSet
 from quaver.design.items.table_files import read_rows
-from quaver.gold.coder_sheet import Format, Sheet, assigned, written
+from quaver.gold.coder_sheet import Sheet, assigned, written
 
 LABELS = LabelSet((Label("l", "Left", 'The "left" & <so on>'), Label("=r", "Right")))
 EVIL = ['=HYPERLINK("http://x")', "@SUM(1)", "\t=1", "<b>&amp;</b>\x00\x1b[31m", "a" * 40_000, "two\nlines"]
@@ -19,7 +16,7 @@ SHEET = Sheet(
 )
 
 
-def test_a_table_has_the_items_and_no_formula() -> None:
+def test_a_table_has_the_items_and_no_formula():
     table, codes = written(SHEET, "s", "csv").values()
     rows = list(csv.DictReader(io.StringIO(table.decode("utf-8-sig"), newline="")))
     assert [list(row) for row in rows[:1]] == [["item", "coder", "text", "label", "note"]]
@@ -29,7 +26,7 @@ def test_a_table_has_the_items_and_no_formula() -> None:
     assert not [cell for cell in cells if cell.startswith(("=", "@", "+", "-", "\t"))]
 
 
-def test_a_workbook_holds_texts_only_and_is_read_back(tmp_path: Path) -> None:
+def test_a_workbook_holds_texts_only_and_is_read_back(tmp_path):
     ((name, content),) = written(SHEET, "s", "xlsx").items()
     (tmp_path / name).write_bytes(content)
     rows = read_rows(tmp_path / name, sheet="Labels")
@@ -40,7 +37,7 @@ def test_a_workbook_holds_texts_only_and_is_read_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["xlsx", "csv"])
-def test_an_adjudicator_sees_the_coders_labels(form: Format) -> None:
+def test_an_adjudicator_sees_the_coders_labels(form):
     row = {"item": "1", "text": "text", "label of ada": "l", "label of ben": "=r"}
     sheet = Sheet("carla", [row], LABELS, "?", ["ada", "ben"])
     content = next(iter(written(sheet, "s", form).values()))
@@ -50,7 +47,7 @@ def test_an_adjudicator_sees_the_coders_labels(form: Format) -> None:
     assert sheet.columns == ["item", "coder", "text", "label of ada", "label of ben", "label", "note"]
 
 
-def test_items_are_dealt_and_shuffled_by_the_seed_alone() -> None:
+def test_items_are_dealt_and_shuffled_by_the_seed_alone():
     items = [f"i{at}" for at in range(40)]
     dealt = assigned(items, ["ada", "ben", "eva"], 0.25, 1)
     shared = set.intersection(*map(set, dealt.values()))

@@ -1,7 +1,5 @@
 """The sample in the annotation frame: settled labels of drawn items, other labels kept apart, types kept."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from quaver.core.annotations import ANNOTATION_COLUMNS, GOLD_COLUMNS
@@ -18,7 +16,7 @@ FRAME = pl.DataFrame(
 KNOWN = {"1": "a", "2": None, "3": "b"}
 
 
-def test_drawn_items_have_the_sample_s_labels_alone() -> None:
+def test_drawn_items_have_the_sample_s_labels_alone():
     draw = drawn(first_draw(["1", "2", "3"]), 3, 1).with_columns(
         drawn=pl.col("item") != "3", probability=pl.lit(0.6)
     )
@@ -40,7 +38,7 @@ def test_drawn_items_have_the_sample_s_labels_alone() -> None:
     assert back["gold_drawn"].null_count() == 5
 
 
-def test_labels_kept_apart_stand_at_items_that_were_not_drawn() -> None:
+def test_labels_kept_apart_stand_at_items_that_were_not_drawn():
     draw = first_draw(["1", "2"]).with_columns(probability=pl.lit(0.1))
     found = with_gold(FRAME, KNOWN, draw, {}, {"2": "a", "3": "a"})
     assert found["gold"].cast(pl.String).to_list() == ["a", "a", "a", "a", "a"]

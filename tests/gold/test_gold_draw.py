@@ -1,7 +1,5 @@
 """What prompts' labels say of items, and the strata that they make."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest
@@ -9,7 +7,6 @@ import pytest
 from quaver.gold.gold_draw import (
     FLOOR,
     OTHER,
-    Design,
     Predicted,
     drawn,
     expected_width,
@@ -29,7 +26,7 @@ FRAME = pl.DataFrame(
 )
 
 
-def test_shares_of_valid_answers_become_probabilities() -> None:
+def test_shares_of_valid_answers_become_probabilities():
     found = predicted_labels(FRAME, ["3", "2", "1"], ["a", "b"])
     assert found.answers.tolist() == [0, 3, 4]
     assert found.shares[2].tolist() == [1, 0]
@@ -44,12 +41,12 @@ def test_shares_of_valid_answers_become_probabilities() -> None:
     assert found.doubt.argmin() == 2
 
 
-def test_no_annotations_is_no_knowledge() -> None:
+def test_no_annotations_is_no_knowledge():
     found = predicted_labels(None, ["1"], ["a", "b", "c", "d"])
     assert found.probabilities.tolist() == [[0.25] * 4]
 
 
-def test_strata_are_the_models_labels_and_small_ones_are_joined() -> None:
+def test_strata_are_the_models_labels_and_small_ones_are_joined():
     items = [str(at) for at in range(100)]
     labels = ["a"] * 60 + ["b"] * 38 + ["c", "d"]
     frame = pl.DataFrame({"item": items, "label": labels, "evaluator": ["e"] * 100})
@@ -57,7 +54,7 @@ def test_strata_are_the_models_labels_and_small_ones_are_joined() -> None:
     assert {*found} == {f"predicted={one}, disagreement=agreed" for one in "ab"} | {OTHER}
 
 
-def population(seed: int = 3, size: int = 400) -> Predicted:
+def population(seed=3, size=400):
     rng = np.random.default_rng(seed)
     sure = rng.choice([0.02, 0.1, 0.5, 0.9], size, p=[0.3, 0.3, 0.2, 0.2])
     shares = np.stack([sure, 1 - sure], axis=1)
@@ -65,7 +62,7 @@ def population(seed: int = 3, size: int = 400) -> Predicted:
 
 
 @pytest.mark.parametrize("design", ["simple", "stratified"])
-def test_the_width_is_that_of_the_difference_estimator(design: str) -> None:
+def test_the_width_is_that_of_the_difference_estimator(design):
     """Labels drawn as the prompts predict, items drawn anew, 200 times: the spread of the estimates."""
     predicted = population()
     p = predicted.probabilities[:, 0]
@@ -88,10 +85,10 @@ STRATA = ["a"] * 10 + ["b"] * 50
 WORTH = np.array([0.5] * 10 + [0.1] * 50)
 VALUES = np.arange(60.0) ** 1.5
 SEEDS = 300
-DESIGNS: tuple[Design, ...] = ("simple", "stratified")
+DESIGNS = ("simple", "stratified")
 
 
-def draw(design: Design, rounds: list[int], seed: int) -> pl.DataFrame:
+def draw(design, rounds, seed):
     found = first_draw(ITEMS, STRATA if design == "stratified" else None)
     for number, n in enumerate(rounds, 1):
         worth = None if design == "simple" else WORTH
@@ -102,7 +99,7 @@ def draw(design: Design, rounds: list[int], seed: int) -> pl.DataFrame:
 @pytest.mark.long
 @pytest.mark.parametrize("rounds", [[20], [8, 20]])
 @pytest.mark.parametrize("design", DESIGNS)
-def test_probabilities_are_what_happens_over_seeds(design: Design, rounds: list[int]) -> None:
+def test_probabilities_are_what_happens_over_seeds(design, rounds):
     """Each item is drawn as often as recorded, and the Horvitz-Thompson total is unbiased."""
     taken = np.zeros(60)
     totals = []
@@ -119,7 +116,7 @@ def test_probabilities_are_what_happens_over_seeds(design: Design, rounds: list[
 
 
 @pytest.mark.parametrize("design", DESIGNS)
-def test_a_round_adds_to_the_one_before_and_ends_where_one_draw_would(design: Design) -> None:
+def test_a_round_adds_to_the_one_before_and_ends_where_one_draw_would(design):
     small, grown, once = draw(design, [8], 3), draw(design, [8, 20], 3), draw(design, [20], 3)
     assert set(small.filter("drawn")["item"]) <= set(grown.filter("drawn")["item"])
     assert grown.select("item", "drawn").equals(once.select("item", "drawn"))
@@ -128,20 +125,20 @@ def test_a_round_adds_to_the_one_before_and_ends_where_one_draw_would(design: De
     assert grown.filter(~pl.col("drawn"))["round"].is_null().all()
 
 
-def test_fixed_sizes_are_kept_within_strata() -> None:
+def test_fixed_sizes_are_kept_within_strata():
     found = draw("stratified", [20], 1)
     taken = found.group_by("stratum").agg(pl.col("drawn").sum(), pl.col("probability").sum())
     assert taken.sort("stratum").rows() == [("a", 10, pytest.approx(10)), ("b", 10, pytest.approx(10))]
     assert draw("simple", [20], 1)["drawn"].sum() == 20
 
 
-def test_the_order_of_items_does_not_matter() -> None:
+def test_the_order_of_items_does_not_matter():
     there = drawn(first_draw(ITEMS), 10, 5)
     back = drawn(first_draw(ITEMS[::-1]), 10, 5)
     assert there.sort("item").equals(back.sort("item"))
 
 
-def test_items_that_join_later_are_strata_of_their_own() -> None:
+def test_items_that_join_later_are_strata_of_their_own():
     first = drawn(first_draw(ITEMS), 10, 5)
     more = joined(first, [*ITEMS, *(f"n{at}" for at in range(20))], ["all"] * 80, 2)
     found = drawn(more, 16, 5, number=2)
@@ -150,7 +147,7 @@ def test_items_that_join_later_are_strata_of_their_own() -> None:
     assert joined(first, ITEMS, ["all"] * 60, 2).equals(first)
 
 
-def test_more_than_there_are_is_all_of_them() -> None:
+def test_more_than_there_are_is_all_of_them():
     found = drawn(first_draw(ITEMS), 99, 1)
     assert found["drawn"].all()
     assert found["probability"].unique().to_list() == [1.0]

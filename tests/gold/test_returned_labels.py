@@ -1,7 +1,5 @@
 """Labels that come back are all taken or none: ids, labels, twins, and texts beside the wrong id."""
 
-from __future__ import annotations
-
 import pytest
 
 from quaver.core.records import Label, LabelSet, Numbers
@@ -13,49 +11,46 @@ LABELS = LabelSet((Label("1", "Left wing"), Label("2", "Right wing")))
 TEXTS = {"007": "one text", "=cmd": "another  text", "c": "+third"}
 
 
-def row(item: str, label: str, coder: str = "", text: str = "", where: str = "f:1") -> Row:
+def row(item, label, coder="", text="", where="f:1"):
     file, _, place = where.partition(":")
     return Row([("item", item), ("label", label), ("coder", coder), ("text", text)], file, place)
 
 
-def read(*rows: Row, texts: dict[str, str] | None = None) -> list[tuple[str | None, ...]]:
+def read(*rows, texts=None):
     reader = ReturnedLabels(LABELS, TEXTS if texts is None else texts, ["not drawn"])
     return reader.read(rows, "label", "coder", "f.csv", "now").select("item", "coder", "role", "label").rows()
 
 
-def test_rows_may_stand_in_any_order_be_missing_or_twice_the_same() -> None:
+def test_rows_may_stand_in_any_order_be_missing_or_twice_the_same():
     rows = [row("c", "2", "ada"), row("007", "1", "ada"), row("c", "2", "ada")]
-    assert read(*rows, row("=cmd", " ", "ada")) == [
-        ("c", "ada", "coder", "2"),
-        ("007", "ada", "coder", "1"),
-    ]
+    assert read(*rows, row("=cmd", " ", "ada")) == [("c", "ada", "coder", "2"), ("007", "ada", "coder", "1")]
 
 
 @pytest.mark.parametrize("item", ["007", "7", "7.0", " 007 "])
-def test_ids_are_found_as_spreadsheets_leave_them(item: str) -> None:
+def test_ids_are_found_as_spreadsheets_leave_them(item):
     assert read(row(item, "1")) == [("007", "coder", "coder", "1")]
 
 
-def test_what_was_made_safe_for_a_spreadsheet_is_found() -> None:
+def test_what_was_made_safe_for_a_spreadsheet_is_found():
     assert read(row("'=cmd", "1", text="another text")) == [("=cmd", "coder", "coder", "1")]
     assert read(row("c", "1", text="'+third")) == [("c", "coder", "coder", "1")]
 
 
-def test_an_id_that_might_be_two_is_not_guessed() -> None:
+def test_an_id_that_might_be_two_is_not_guessed():
     with pytest.raises(ItemError):
         read(row("7.0", "1"), texts={"07": "", "007": ""})
 
 
-def test_names_of_labels_are_taken_for_their_codes() -> None:
+def test_names_of_labels_are_taken_for_their_codes():
     assert read(row("c", "Left wing")) == [("c", "coder", "coder", "1")]
 
 
 @pytest.mark.parametrize("text", ["left wing", "LEFT  WING", " Left wing "])
-def test_capitals_and_small_letters_are_alike(text: str) -> None:
+def test_capitals_and_small_letters_are_alike(text):
     assert read(row("c", text)) == [("c", "coder", "coder", "1")]
 
 
-def test_labels_that_differ_in_capitals_alone_are_not_guessed() -> None:
+def test_labels_that_differ_in_capitals_alone_are_not_guessed():
     reader = ReturnedLabels(LabelSet((Label("a", "a"), Label("A", "A"))), TEXTS)
     assert reader.read([row("c", "A")], "label", "coder", "f", "now")["label"].to_list() == ["A"]
     reader = ReturnedLabels(LabelSet((Label("aa", "aa"), Label("AA", "AA"))), TEXTS)
@@ -63,7 +58,7 @@ def test_labels_that_differ_in_capitals_alone_are_not_guessed() -> None:
         reader.read([row("c", "Aa")], "label", "coder", "f", "now")
 
 
-def test_an_adjudicator_is_known_by_the_sheet() -> None:
+def test_an_adjudicator_is_known_by_the_sheet():
     assert read(row("c", "1", f"carla{ADJUDICATES}")) == [("c", "carla", "adjudicator", "1")]
 
 
@@ -77,20 +72,20 @@ def test_an_adjudicator_is_known_by_the_sheet() -> None:
         (row("007", "2", "ada", where="f:2"), "'2' here, '1' at f:1"),
     ],
 )
-def test_what_is_wrong_is_one_error_at_its_row(wrong: Row, found: str) -> None:
+def test_what_is_wrong_is_one_error_at_its_row(wrong, found):
     with pytest.raises(ItemError) as error:
         read(row("007", "1", "ada", where="f:1"), wrong)
     assert (error.value.where, error.value.found) == ("f:2", found)
     assert error.value.fix
 
 
-def test_a_text_that_was_edited_is_no_swapped_row() -> None:
+def test_a_text_that_was_edited_is_no_swapped_row():
     assert read(row("c", "1", text="something else")) == [("c", "coder", "coder", "1")]
     same = {"a": "twin", "b": "twin"}
     assert read(row("a", "1", text="twin"), row("b", "1", text="twin"), texts=same)
 
 
-def test_a_point_that_may_stand_for_thousands_is_refused_unless_another_number_decides() -> None:
+def test_a_point_that_may_stand_for_thousands_is_refused_unless_another_number_decides():
     labels = Numbers(level="ratio")
     sheet = ReturnedLabels(labels, {"a": "", "b": ""})
     with pytest.raises(ItemError, match=r"may be 1\.25 or 1250") as caught:

@@ -1,25 +1,21 @@
 """A study with two fields and stored answers, of which a gold sample is drawn, labelled and settled."""
 
-from __future__ import annotations
-
 import csv
 import json
-from pathlib import Path
-from typing import Any
 
 from quaver import Study
 
 _TOPICS = ["tax", "war", "health"]
 
 
-def opened(folder: Path) -> Study:
+def opened(folder):
     """The study; nothing is asked any more."""
 
-    def answer(text: str, prompt: str) -> str:
+    def answer(text, prompt):
         at = int(text.split()[-1])
         return json.dumps({"tone": ["good", "bad"][at % 2], "topics": _TOPICS[: at % 3]})
 
-    asked: dict[str, Any] = {
+    asked = {
         "name": "Gold",
         "task": {
             "held": False,
@@ -37,12 +33,12 @@ def opened(folder: Path) -> Study:
     return Study.open(asked, folder=folder / "study", functions={"m": answer})
 
 
-def before(folder: Path) -> None:
+def before(folder):
     """A study that was run."""
     opened(folder).run()
 
 
-def command(folder: Path) -> str:
+def command(folder):
     """Draw a sample, unless it is there, and take its labels back, as two coders gave them."""
     gold = opened(folder).gold
     if gold.status().design is None:
@@ -57,7 +53,7 @@ def command(folder: Path) -> str:
     return str(gold.status())
 
 
-def _fill(source: Path, sheet: Path, topics: str) -> None:
+def _fill(source, sheet, topics):
     with source.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     part = sheet.with_suffix(".tmp")

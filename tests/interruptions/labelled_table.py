@@ -1,12 +1,9 @@
 """A table of texts that is labelled in two fields, with a sample for people."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
 import time
-from pathlib import Path
 
 from tests.interrupted import asked
 
@@ -16,7 +13,7 @@ _TOPICS = ["tax", "war"]
 IN_FLIGHT = 8
 
 
-def before(folder: Path) -> None:
+def before(folder):
     """The table, with hand labels of half of it."""
     with (folder / "texts.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -27,13 +24,13 @@ def before(folder: Path) -> None:
             writer.writerow([f"c{at}", f"A {tone} comment on {topics}, number {at}", *known])
 
 
-def command(folder: Path) -> str:
+def command(folder):
     """Label it, and say what is to be done next."""
 
-    def answer(text: str, prompt: str) -> str:
+    def answer(text, prompt):
         asked(folder, f"{text} {prompt}")
         time.sleep(0.002)  # answers that take less than a millisecond are kept together
-        tone, topics = re.match(r"A (\w+) comment on (.*), number", text).groups()  # type: ignore[union-attr]
+        tone, topics = re.match(r"A (\w+) comment on (.*), number", text).groups()
         return json.dumps({"tone": tone, "topics": [] if topics == "[]" else topics.split(";")})
 
     found = quaver.label(

@@ -1,9 +1,6 @@
 """A command that is interrupted at any change of a file comes out as if it had run whole, when run again."""
 
-from __future__ import annotations
-
 import os
-from pathlib import Path
 
 import pytest
 from tests.interrupted import interruptions
@@ -18,7 +15,7 @@ SCENARIOS = ["gold_fields", "labelled_table"]
 
 @pytest.mark.parametrize("way", ["killed", "full", "read-only"])
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_an_interrupted_command_goes_on(scenario: str, way: str, tmp_path: Path) -> None:
+def test_an_interrupted_command_goes_on(scenario, way, tmp_path):
     found = interruptions(f"tests.interruptions.{scenario}", tmp_path, way, MOST)
     assert found["wrong"] == {}
     assert found["changes"] > 20

@@ -1,7 +1,5 @@
 """What Quaver's measures can make of an answer without a label is what docs/evaluators.md says."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -20,15 +18,15 @@ DOCUMENTED = {
 }
 
 
-def test_the_table_is_read() -> None:
+def test_the_table_is_read():
     assert len(DOCUMENTED) > 30
 
 
 @pytest.mark.parametrize("name", registry.names("measures"))
-def test_the_treatments_that_are_declared(name: str) -> None:
+def test_the_treatments_that_are_declared(name):
     """A measure that declares none need not be in the table."""
     assert DOCUMENTED.get(name, ()) == tuple(registry.load("measures", name).missing)
 
 
-def test_every_name_in_the_table_is_a_measure() -> None:
+def test_every_name_in_the_table_is_a_measure():
     assert set(DOCUMENTED) <= set(registry.names("measures"))

@@ -17,13 +17,10 @@ from quaver.measures import (
 
 PARTS = ("model", "coders", "gap")
 
-NAMES = (
-    "intra_pss",
-    "intra_pss_cumulative",
-)
+NAMES = ("intra_pss", "intra_pss_cumulative")
 
 
-def labelled(few: int) -> pl.DataFrame:
+def labelled(few):
     """Forty items, three repeats each; so many items are mostly ``b``, and a few answers have no label."""
     rows = [
         (item, repeat, "b" if item < few and repeat < 2 else None if item > 35 and repeat == 0 else "a")
@@ -35,12 +32,12 @@ def labelled(few: int) -> pl.DataFrame:
     return frame.with_columns(probabilities=pl.concat_list(sure, 1 - sure))
 
 
-def rough(why: str) -> bool:
+def rough(why):
     """Whether a warning says that too few units hold what the number rests on."""
     return "make the error" in why or "than the most frequent one occur" in why
 
 
-def warned(few: int) -> dict[str, bool]:
+def warned(few):
     """Of each name, whether any of its estimates warns of the rare label."""
     found = [one for measure in (intra_pss, intra_pss_cumulative) for one in measure(labelled(few))]
     return {
@@ -82,7 +79,7 @@ def test_f1_warns_of_a_label_that_has_no_gold_label_at_all():
     assert "f1_macro" in doubts(f1(polite, labels=both))
 
 
-def coded(few: int) -> pl.DataFrame:
+def coded(few):
     """Sixty items, six prompts; each prompt says b of other items, two coders of the first few alone."""
     rows = [
         (item, f"v{prompt}", "b" if item % 6 == prompt else "a", *["b" if item < few else "a"] * 2)

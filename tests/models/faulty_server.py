@@ -6,8 +6,6 @@ It writes a line to LOG for every call that it answers well. What it answers is 
 seed, so that a test knows what must be stored.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random
@@ -16,7 +14,6 @@ import time
 from collections import deque
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from aiohttp import web
 
@@ -26,12 +23,12 @@ FAULTS = (
 )  # fmt: skip
 
 
-def answer_to(prompt: str, seed: int | None) -> str:
+def answer_to(prompt, seed):
     """What it answers."""
     return sha256(f"{prompt}|{seed}".encode()).hexdigest()[:8]
 
 
-def completion(body: dict[str, Any]) -> dict[str, Any]:
+def completion(body):
     """A well-formed reply."""
     prompt = body["messages"][-1]["content"] if "messages" in body else body["prompt"]
     seed = body.get("seed")
@@ -72,32 +69,32 @@ class Faulty:
     def __init__(
         self,
         *,
-        faults: float = 0.0,
-        kinds: tuple[str, ...] = FAULTS,
-        rate: float | None = None,
-        burst: int = 10,
-        latency: float = 0.0,
-        stall: float = 30.0,
-        retry_after: str = "1",
-        seed: int = 0,
-        dies_after: int = 0,
-        always: tuple[int, dict[str, Any]] | None = None,
-        page: str = "",
-        key: str = "",
-        log: Path | None = None,
-    ) -> None:
+        faults=0.0,
+        kinds=FAULTS,
+        rate=None,
+        burst=10,
+        latency=0.0,
+        stall=30.0,
+        retry_after="1",
+        seed=0,
+        dies_after=0,
+        always=None,
+        page="",
+        key="",
+        log=None,
+    ):
         self.faults, self.kinds, self.rate, self.burst = faults, tuple(kinds), rate, burst
         self.latency, self.stall, self.retry_after = latency, stall, retry_after
         self.dies_after, self.always, self.page, self.key = dies_after, always, page, key
         self.log = log.open("a", buffering=1) if log else None
         self.draw = random.Random(seed)
-        self.bodies: deque[dict[str, Any]] = deque(maxlen=1000)
-        self.headers: deque[dict[str, str]] = deque(maxlen=10)
-        self.good: list[float] = []
+        self.bodies = deque(maxlen=1000)
+        self.headers = deque(maxlen=10)
+        self.good = []
         self.seen = self.at_once = self.most_at_once = 0
         self._level, self._at = float(burst), time.monotonic()
 
-    def application(self) -> web.Application:
+    def application(self):
         """To be run."""
         application = web.Application(client_max_size=2**24)
         application.router.add_post("/v1/chat/completions", self.complete)
@@ -105,14 +102,14 @@ class Faulty:
         application.router.add_get("/v1/models", self.models)
         return application
 
-    async def models(self, request: web.Request) -> web.Response:
+    async def models(self, request):
         if self.key and request.headers.get("Authorization") != f"Bearer {self.key}":
             return web.json_response({"error": {"message": f"bad key {self.key}"}}, status=401)
         if self.page:
             return web.Response(text=self.page, content_type="text/html")
         return web.json_response({"data": [{"id": "m"}]})
 
-    async def complete(self, request: web.Request) -> web.StreamResponse:
+    async def complete(self, request):
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
         try:
@@ -120,7 +117,7 @@ class Faulty:
         finally:
             self.at_once -= 1
 
-    async def _complete(self, request: web.Request) -> web.StreamResponse:
+    async def _complete(self, request):
         body = await request.json()
         self.bodies.append(body)
         self.headers.append(dict(request.headers))
@@ -146,7 +143,7 @@ class Faulty:
             self.log.write(json.dumps([time.time(), prompt, body.get("seed")]) + "\n")
         return web.json_response(completion(body))
 
-    def _has_room(self) -> bool:
+    def _has_room(self):
         now = time.monotonic()
         self._level = min(self.burst, self._level + (now - self._at) * (self.rate or 0))
         self._at = now
@@ -155,7 +152,7 @@ class Faulty:
         self._level -= 1
         return True
 
-    async def _fault(self, request: web.Request, kind: str, body: dict[str, Any]) -> web.StreamResponse:
+    async def _fault(self, request, kind, body):
         if kind.isdigit():
             headers = {"Retry-After": "0"} if kind in ("429", "503") else {}
             return web.json_response(
@@ -170,7 +167,6 @@ class Faulty:
                 response = web.StreamResponse(headers={"Content-Length": str(len(whole))})
                 await response.prepare(request)
                 await response.write(whole[: len(whole) // 2])
-            assert request.transport is not None
             request.transport.close()
             return web.Response() if kind == "reset" else response
         text = {
@@ -182,7 +178,7 @@ class Faulty:
         return web.Response(text=text, content_type="application/json")
 
 
-def main(port: int, options: dict[str, Any], log: Path) -> None:
+def main(port, options, log):
     faulty = Faulty(**options, log=log)
     web.run_app(faulty.application(), host="127.0.0.1", port=port, print=None, access_log=None)
 

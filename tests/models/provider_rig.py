@@ -4,11 +4,9 @@ A kind of provider is a function of what is asked; it returns a status, a docume
 is kept, so that a test can hold what Quaver reports against what was sent.
 """
 
-from __future__ import annotations
-
 import json
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -18,19 +16,19 @@ Kind = Callable[[dict[str, Any], str, int], Reply]
 """What a provider answers to a body, at a path, to the n-th request."""
 
 
-def label_in(body: Mapping[str, Any]) -> str:
+def label_in(body):
     """The right label of the text that is asked about."""
     return "pos" if "good" in json.dumps(body) else "neg"
 
 
-def error(status: int, message: str, code: Any = None, param: str | None = None) -> Reply:
+def error(status, message, code=None, param=None):
     """An error in OpenAI's form."""
     return status, {
         "error": {"message": message, "type": "invalid_request_error", "code": code, "param": param}
     }
 
 
-def chat(body: Mapping[str, Any], text: str | None = None, finish: str = "stop", **more: Any) -> Reply:
+def chat(body, text=None, finish="stop", **more):
     """A completion; ``thought`` are its tokens of thinking."""
     thought = more.pop("thought", 0)
     usage = {"prompt_tokens": 20, "completion_tokens": thought + 2}
@@ -41,12 +39,10 @@ def chat(body: Mapping[str, Any], text: str | None = None, finish: str = "stop",
     return 200, {"model": "served-1", "choices": [choice], "usage": usage, **more}
 
 
-def refusing(
-    *fields: str, form: str = "Unsupported parameter: '{}' is not supported with this model."
-) -> Kind:
+def refusing(*fields, form="Unsupported parameter: '{}' is not supported with this model."):
     """A provider that refuses some fields, one at a time."""
 
-    def answer(body: dict[str, Any], path: str, n: int) -> Reply:
+    def answer(body, path, n):
         for field in fields:
             if field in body:
                 return error(400, form.format(field), "unsupported_parameter", field)
@@ -55,7 +51,7 @@ def refusing(
     return answer
 
 
-def reasoning(body: dict[str, Any], path: str, n: int) -> Reply:
+def reasoning(body, path, n):
     """One that refuses ``max_tokens`` by name, temperatures by value, and thinks within the limit."""
     if "max_tokens" in body:
         return error(
@@ -66,7 +62,7 @@ def reasoning(body: dict[str, Any], path: str, n: int) -> Reply:
     return thinking(body, path, n)
 
 
-def thinking(body: dict[str, Any], path: str, n: int) -> Reply:
+def thinking(body, path, n):
     """One that takes everything and thinks for 700 to 1,600 tokens within the limit."""
     limit = body.get("max_completion_tokens") or body.get("max_tokens") or 10**9
     thought = 700 + 100 * (n % 10)
@@ -75,14 +71,14 @@ def thinking(body: dict[str, Any], path: str, n: int) -> Reply:
     return chat(body, thought=thought)
 
 
-def capping(body: dict[str, Any], path: str, n: int) -> Reply:
+def capping(body, path, n):
     """One that takes no more than 100 tokens."""
     if body.get("max_tokens", 0) > 100:
         return error(400, "max_tokens is too large: this model supports at most 100 completion tokens.")
     return chat(body)
 
 
-def schemaless(body: dict[str, Any], path: str, n: int) -> Reply:
+def schemaless(body, path, n):
     """One that cannot be held to a schema, and says so without a field's name."""
     return (
         error(400, "This model does not support structured outputs.")
@@ -91,23 +87,23 @@ def schemaless(body: dict[str, Any], path: str, n: int) -> Reply:
     )
 
 
-def systemless(body: dict[str, Any], path: str, n: int) -> Reply:
+def systemless(body, path, n):
     """One without a system role."""
     if any(one["role"] == "system" for one in body["messages"]):
         return error(400, "messages[0].role: system role is not supported with this model")
     return chat(body)
 
 
-def blocking(status: int, message: str, code: Any = None) -> Kind:
+def blocking(status, message, code=None):
     """One that takes every text but the third."""
 
-    def answer(body: dict[str, Any], path: str, n: int) -> Reply:
+    def answer(body, path, n):
         return error(status, message, code) if "number 3." in json.dumps(body) else chat(body)
 
     return answer
 
 
-def responses_only(body: dict[str, Any], path: str, n: int) -> Reply:
+def responses_only(body, path, n):
     """A model that is in the Responses API alone."""
     if not path.endswith("/responses"):
         return error(404, "This model is only supported in v1/responses and not in v1/chat/completions.")
@@ -119,7 +115,7 @@ def responses_only(body: dict[str, Any], path: str, n: int) -> Reply:
     return 200, {"object": "response", "model": "served-1", "output": output, "usage": usage}
 
 
-def claude(body: dict[str, Any], path: str, n: int) -> Reply:
+def claude(body, path, n):
     """One that speaks Anthropic's Messages, and refuses a temperature."""
     if "temperature" in body:
         return 400, {"type": "error", "error": {"message": "`temperature` is deprecated for this model."}}
@@ -134,7 +130,7 @@ def claude(body: dict[str, Any], path: str, n: int) -> Reply:
     }
 
 
-def gemini(body: dict[str, Any], path: str, n: int) -> Reply:
+def gemini(body, path, n):
     """Google's own API."""
     assert path.endswith("/models/m:generateContent")
     candidate = {"content": {"parts": [{"text": label_in(body)}]}, "finishReason": "STOP"}
@@ -142,17 +138,17 @@ def gemini(body: dict[str, Any], path: str, n: int) -> Reply:
     return 200, {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "served-1"}
 
 
-def routing(body: dict[str, Any], path: str, n: int) -> Reply:
+def routing(body, path, n):
     """A router that names the host that answered, and has none for a seed."""
     if (body.get("provider") or {}).get("require_parameters") and "seed" in body:
         return error(404, "No endpoints found that can handle the requested parameters.", 404)
     return chat(body, provider="DeepInfra" if n % 2 else "Together")
 
 
-def limiting_for(seconds: float) -> Kind:
+def limiting_for(seconds):
     """One that asks for a pause in its body alone, once in six requests."""
 
-    def answer(body: dict[str, Any], path: str, n: int) -> Reply:
+    def answer(body, path, n):
         if n % 6:
             return chat(body)
         details = [{"retryDelay": f"{seconds}s"}]
@@ -161,12 +157,12 @@ def limiting_for(seconds: float) -> Kind:
     return answer
 
 
-def gone(body: dict[str, Any], path: str, n: int) -> Reply:
+def gone(body, path, n):
     """A model that its provider takes away while it is asked."""
     return chat(body) if n <= 12 else error(404, "The model `m` has been deprecated.", "model_not_found")
 
 
-def dull(body: dict[str, Any], path: str, n: int) -> Reply:
+def dull(body, path, n):
     """One that answers every request with a sentence of its own, and 400."""
     return error(400, "Your organisation must be verified to use this model.")
 
@@ -182,20 +178,20 @@ class Rig:
         sent: Every body, with its path and the headers that hold keys.
     """
 
-    def __init__(self, kind: Kind, says: Mapping[str, Any] | None = None) -> None:
-        self.sent: list[tuple[str, dict[str, str], dict[str, Any]]] = []
+    def __init__(self, kind, says=None):
+        self.sent = []
         rig, lock = self, threading.Lock()
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
-            def log_message(self, *_: Any) -> None: ...
+            def log_message(self, *_): ...
 
-            def do_GET(self) -> None:
+            def do_GET(self):
                 known = {"/v1/models": {"data": [{"id": "m"}]}, **(says or {})}
                 self._reply(*((200, known[self.path]) if self.path in known else error(404, "not found")))
 
-            def do_POST(self) -> None:
+            def do_POST(self):
                 body = json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)))
                 keys = ("authorization", "x-api-key", "api-key", "x-goog-api-key")
                 with lock:
@@ -205,7 +201,7 @@ class Rig:
                     n = len(rig.sent)
                 self._reply(*kind(body, self.path.partition("?")[0], n))
 
-            def _reply(self, status: int, document: Any, headers: Mapping[str, str] | None = None) -> None:
+            def _reply(self, status, document, headers=None):
                 content = json.dumps(document).encode()
                 self.send_response(status)
                 for name, value in {"content-type": "application/json", **(headers or {})}.items():
@@ -219,23 +215,23 @@ class Rig:
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     @property
-    def root(self) -> str:
+    def root(self):
         """Its address without a path."""
         return f"http://127.0.0.1:{self._server.server_port}"
 
     @property
-    def url(self) -> str:
+    def url(self):
         """Its address."""
         return f"{self.root}/v1"
 
-    def close(self) -> None:
+    def close(self):
         """Stop it."""
         self._server.shutdown()
         self._server.server_close()
 
 
 @contextmanager
-def rigged(kind: Kind, says: Mapping[str, Any] | None = None) -> Iterator[Rig]:
+def rigged(kind, says=None):
     """A provider while a test runs."""
     rig = Rig(kind, says)
     try:

@@ -1,7 +1,5 @@
 """Runs a faulty server beside a test: in a thread, or as a process that can be killed."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import socket
@@ -9,10 +7,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from aiohttp import web
 from tests.models.faulty_server import Faulty
@@ -20,22 +16,21 @@ from tests.models.faulty_server import Faulty
 SCRIPT = Path(__file__).with_name("faulty_server.py")
 
 
-def free_port() -> int:
+def free_port():
     """A port that nobody listens at just now."""
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
+        return one.getsockname()[1]
 
 
 @contextmanager
-def serving(**options: Any) -> Iterator[tuple[str, Faulty]]:
+def serving(**options):
     """The base URL of a server in a thread, and the server, to look at what it saw."""
     faulty, port = Faulty(**options), free_port()
     up, loop = threading.Event(), asyncio.new_event_loop()
     stop = asyncio.Event()
 
-    async def run() -> None:
+    async def run():
         runner = web.AppRunner(faulty.application(), access_log=None, shutdown_timeout=0.1)
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", port).start()
@@ -62,15 +57,15 @@ class Process:
         **options: Of ``Faulty``.
     """
 
-    def __init__(self, log: Path, **options: Any) -> None:
+    def __init__(self, log, **options):
         self._log, self._options, self._port = log, options, free_port()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process = None
 
     @property
-    def url(self) -> str:
+    def url(self):
         return f"http://127.0.0.1:{self._port}/v1"
 
-    def start(self) -> None:
+    def start(self):
         command = [sys.executable, str(SCRIPT), str(self._port), json.dumps(self._options), str(self._log)]
         self._process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
         for _ in range(600):
@@ -80,7 +75,7 @@ class Process:
             time.sleep(0.05)
         raise AssertionError("the server did not start")
 
-    def kill(self) -> None:
+    def kill(self):
         if self._process:
             self._process.kill()
             self._process.wait()

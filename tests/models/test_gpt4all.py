@@ -1,10 +1,5 @@
 """GPT4All on the embedded model: it says what llama.cpp says, and fails in words."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 from tests.extras import needs
 from tests.local_engines import older_smollm2
@@ -19,13 +14,13 @@ pytestmark = needs("gpt4all")
 
 
 @pytest.fixture(scope="module")
-def model() -> Any:
+def model():
     made = GPT4All(**older_smollm2())
     yield made
     made.close()
 
 
-def test_it_reads_the_prompt_that_llama_cpp_reads(model: GPT4All) -> None:
+def test_it_reads_the_prompt_that_llama_cpp_reads(model):
     llamacpp = LlamaCpp(model=older_smollm2()["model"], context=256)
     for asked in (request(TEXTS[0], system="Be brief."), request("Capital of France?", question="")):
         turns = [{"role": role, "content": content} for role, content in asked.prompt.messages]
@@ -35,14 +30,14 @@ def test_it_reads_the_prompt_that_llama_cpp_reads(model: GPT4All) -> None:
     assert one(model, asked).text == one(llamacpp, asked).text
 
 
-def test_a_plain_text_is_gone_on_with(model: GPT4All) -> None:
+def test_a_plain_text_is_gone_on_with(model):
     asked = request(max_tokens=1)._replace(
         prompt=Prompt((Message("plain", "The capital of France is"),), "", "")
     )
     assert one(model, asked).text == " Paris"
 
 
-def test_an_answer_ends_before_a_stop(model: GPT4All) -> None:
+def test_an_answer_ends_before_a_stop(model):
     whole = one(model, request(max_tokens=8))
     assert (whole.finish, whole.completion_tokens) == ("length", 8)
     stop = whole.text[2:5]
@@ -50,26 +45,26 @@ def test_an_answer_ends_before_a_stop(model: GPT4All) -> None:
     assert (cut.text, cut.finish) == (whole.text.partition(stop)[0], "stop")
 
 
-def test_temperature_draws(model: GPT4All) -> None:
+def test_temperature_draws(model):
     (responses,) = ask(model, request(temperature=1.5, max_tokens=4, repeats=range(6)))
     assert len({response.text for response in responses}) > 1
 
 
-def test_what_the_library_sends_is_gathered() -> None:
+def test_what_the_library_sends_is_gathered():
     written = _Written(("END",))
     assert written.take(5, "one E")
     assert not written.take(6, "ND two")
     assert (written.text, written.stopped, written.tokens) == ("one ", True, 2)
 
 
-def test_a_model_that_it_does_not_know_is_one_error() -> None:
+def test_a_model_that_it_does_not_know_is_one_error():
     newer = GPT4All(model="smollm2-135m-instruct", context=256)
     with pytest.raises(ModelError, match="GPT4All cannot load") as caught:
         one(newer, request())
     assert "llamacpp" in str(caught.value)
 
 
-def test_bad_input(tmp_path: Path) -> None:
+def test_bad_input(tmp_path):
     with pytest.raises(Unavailable, match="model file"):
         GPT4All(model=str(tmp_path / "no.gguf"))
     with pytest.raises(ModelError, match="GPT4All cannot load"):

@@ -1,7 +1,5 @@
 """llama.cpp in process and through its HTTP server: the same weights give the same labels."""
 
-from __future__ import annotations
-
 import pytest
 from tests.local_engines import NAME, base_url
 
@@ -34,7 +32,7 @@ LABELS = {"Clinton": ("clinton",), "Dole": ("dole",)}
 
 
 @pytest.mark.long
-def test_greedy_answers_and_label_probabilities_agree() -> None:
+def test_greedy_answers_and_label_probabilities_agree():
     asked = list(Plan(resolve(*read_study(STUDY)), {"m": ""}).requests("m"))
     inside = LlamaCpp(model=NAME, context=256)
     here = [responses[0] for responses in ask(inside, *asked)]

@@ -1,7 +1,5 @@
 """A reply of gigabytes does not make the process grow that reads it."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest
@@ -13,6 +11,6 @@ from tests.large_replies import MOST, growth
     ("reader", "kind"),
     [("chat", "gzip twice"), ("Claude", "chunks"), ("a batch", "gzip"), ("a new batch", "gzip twice")],
 )
-def test_the_growth_is_limited(reader: str, kind: str) -> None:
+def test_the_growth_is_limited(reader, kind):
     grown, end = growth(reader, kind)
     assert grown < MOST, end

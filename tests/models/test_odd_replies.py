@@ -3,22 +3,17 @@
 Nothing that was stored is lost by it, and the key leaves by no door.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.collect.fakes import answers, opened, request, run
-from tests.models.odd_replies import ANSWER, OddReply, odd_replies
+from tests.models.odd_replies import ANSWER, odd_replies
 from tests.models.odd_replies.player import playing
 
 from quaver.collect.run.journal import Journal
 from quaver.collect.run.model_answers import taken
-from quaver.core.records import Decoding, Request, Response
+from quaver.core.records import Decoding
 from quaver.errors import ModelError
 from quaver.models.openai_compatible import OpenAICompatible
 
@@ -29,20 +24,20 @@ GOOD = len(ODD)
 
 
 @pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
+def key(monkeypatch):
     monkeypatch.setenv("PLAYED_API_KEY", KEY)
     monkeypatch.setattr("quaver.models.served.pace._LONGEST_HOLD", 0.005)
 
 
-def asked(item: int) -> Request:
+def asked(item):
     return request(item, text=str(item))._replace(decoding=Decoding("greedy", logprobs=2))
 
 
 @contextmanager
-def played(patience: float, timeout: float = 60.0) -> Iterator[OpenAICompatible]:
+def played(patience, timeout=60.0):
     """A model whose answer to an item is the odd reply of that number."""
 
-    def choose(body: dict[str, Any]) -> OddReply | None:
+    def choose(body):
         item = int(body["messages"][-1]["content"])
         return ODD[item] if item < GOOD else None
 
@@ -53,31 +48,31 @@ def played(patience: float, timeout: float = 60.0) -> Iterator[OpenAICompatible]
         )  # fmt: skip
 
 
-def check_folder(folder: Path) -> None:
+def check_folder(folder):
     """The key is in none of its files."""
     for path in folder.iterdir():
         assert KEY.encode() not in path.read_bytes(), path.name
 
 
-def test_names_and_numbers() -> None:
+def test_names_and_numbers():
     assert len({one.name for one in ODD}) == len(ODD) > 1_000
 
 
 @pytest.mark.long
-def test_no_reply_costs_more_than_it_says(tmp_path: Path) -> None:
+def test_no_reply_costs_more_than_it_says(tmp_path):
     """All that may cost a call at most, in one run, every third other call of which is answered well."""
     odd = [item for item, one in enumerate(ODD) if one.costs != "work" and not one.stays_open]
     check_run(tmp_path, odd, patience=60.0, timeout=60.0)
 
 
 @pytest.mark.long
-def test_silence_costs_a_call(tmp_path: Path) -> None:
+def test_silence_costs_a_call(tmp_path):
     odd = [item for item, one in enumerate(ODD) if one.stays_open]
     found = check_run(tmp_path, odd, patience=60.0, timeout=3.0)
     assert all("within 3 s" in (found[item].error or "") for item in odd)
 
 
-def check_run(folder: Path, odd: list[int], **options: float) -> dict[int, Response]:
+def check_run(folder, odd, **options):
     good = range(GOOD, GOOD + 1 + len(odd) // 3)
     requests = [asked(item) for item in odd]
     for place, item in enumerate(good):
@@ -100,7 +95,7 @@ def check_run(folder: Path, odd: list[int], **options: float) -> dict[int, Respo
 
 
 @pytest.mark.long
-def test_what_ends_the_work_says_why_and_what_to_do() -> None:
+def test_what_ends_the_work_says_why_and_what_to_do():
     wrong = []
     with played(patience=0.05) as model:
         for item in (item for item, one in enumerate(ODD) if one.costs == "work"):
@@ -119,7 +114,7 @@ def test_what_ends_the_work_says_why_and_what_to_do() -> None:
     assert wrong == []
 
 
-def _is_sound(response: Response) -> bool:
+def _is_sound(response):
     if response.finish == "error":
         told = response.error or ""
         return (

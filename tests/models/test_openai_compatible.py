@@ -1,11 +1,7 @@
 """A model over HTTP: what is sent, what comes back, what is tried first, and what a user is told."""
 
-from __future__ import annotations
-
 import json
 import logging
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.local_engines import NAME, base_url
@@ -13,7 +9,7 @@ from tests.models.faulty_server import answer_to
 from tests.models.serving import free_port, serving
 
 from quaver.core.model import Needs
-from quaver.core.records import Message, Prompt, Request, Response
+from quaver.core.records import Message, Prompt, Response
 from quaver.errors import MissingKey, ModelError, RateLimited, SpecError, Unavailable, UnknownName
 from quaver.models.openai_compatible import OpenAICompatible
 from quaver.models.served.presets import PRESETS
@@ -24,15 +20,15 @@ from quaver.study.session import Study
 from quaver.testing.requests import TEXTS, ask, one, request
 
 
-def model(url: str, **options: Any) -> OpenAICompatible:
+def model(url, **options):
     return OpenAICompatible(**{"model": "m", "base_url": url, "timeout": 5, **options})
 
 
-def body(preset: str, asked: Request, **more: Any) -> dict[str, Any]:
+def body(preset, asked, **more):
     return body_of(PRESETS[preset], "m", asked, **more)
 
 
-def replied(**message: Any) -> bytes:
+def replied(**message):
     finish = message.pop("finish", "stop")
     usage = message.pop("usage", None)
     choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}
@@ -41,7 +37,7 @@ def replied(**message: Any) -> bytes:
     ).encode()
 
 
-def read(content: bytes, **more: Any) -> Response:
+def read(content, **more):
     response, _ = read_reply(content, **{"logprobs": 0, **more})
     return response
 
@@ -59,11 +55,11 @@ CHOOSING = request(choices=("a b", 'say "no"'), constraint="labels")
         ("sglang", {"regex": '(a\\ b|say\\ "no")'}),
     ],
 )
-def test_a_choice_is_sent_as_the_server_wants_it(preset: str, sent: dict[str, Any]) -> None:
+def test_a_choice_is_sent_as_the_server_wants_it(preset, sent):
     assert sent.items() <= body(preset, CHOOSING).items()
 
 
-def test_elsewhere_a_choice_is_a_schema_with_room_around_the_label() -> None:
+def test_elsewhere_a_choice_is_a_schema_with_room_around_the_label():
     sent = body("openai", CHOOSING)
     schema = sent["response_format"]["json_schema"]["schema"]
     assert schema["properties"]["label"]["enum"] == ["a b", 'say "no"']
@@ -71,7 +67,7 @@ def test_elsewhere_a_choice_is_a_schema_with_room_around_the_label() -> None:
     assert sent["max_completion_tokens"] == CHOOSING.decoding.max_tokens + 16
 
 
-def test_every_setting_goes_to_a_server_of_ones_own_and_only_what_moved_to_a_service() -> None:
+def test_every_setting_goes_to_a_server_of_ones_own_and_only_what_moved_to_a_service():
     plain, moved = request(), request(top_p=0.5, stop=("x",))
     assert body("vllm", plain).items() >= {"top_p": 1.0, "top_k": 0, "min_p": 0.0}.items()
     assert body("vllm", plain)["repetition_penalty"] == 1.0
@@ -80,7 +76,7 @@ def test_every_setting_goes_to_a_server_of_ones_own_and_only_what_moved_to_a_ser
     assert body("openai", moved).items() >= {"top_p": 0.5, "stop": ("x",)}.items()
 
 
-def test_every_repeat_has_a_seed_of_its_own_where_seeds_are_taken() -> None:
+def test_every_repeat_has_a_seed_of_its_own_where_seeds_are_taken():
     drawn = request(repeats=(2, 3), seed=40, temperature=1.0)
     assert [body("vllm", drawn.part(drawn.calls[first:]))["seed"] for first in (0, 1)] == [42, 43]
     assert body("mistral", drawn)["random_seed"] == 42
@@ -88,14 +84,14 @@ def test_every_repeat_has_a_seed_of_its_own_where_seeds_are_taken() -> None:
     assert "seed" not in body("vllm", request(seed=40)), "nothing is drawn"
 
 
-def test_a_null_in_the_study_leaves_a_field_out() -> None:
+def test_a_null_in_the_study_leaves_a_field_out():
     with serving() as (url, server):
         one(model(url, body={"temperature": None, "reasoning_effort": "low"}), request())
     assert "temperature" not in server.bodies[-1]
     assert server.bodies[-1]["reasoning_effort"] == "low"
 
 
-def test_a_plain_prompt_and_a_schema() -> None:
+def test_a_plain_prompt_and_a_schema():
     text = Prompt((Message("plain", "Once upon"),), "", "")
     sent = body("vllm", request(logprobs=3)._replace(prompt=text))
     assert (sent["prompt"], sent["logprobs"]) == ("Once upon", 3)
@@ -105,7 +101,7 @@ def test_a_plain_prompt_and_a_schema() -> None:
     assert sent["response_format"]["json_schema"]["schema"] == schema
 
 
-def test_a_begun_message_is_flagged_where_the_server_wants_that() -> None:
+def test_a_begun_message_is_flagged_where_the_server_wants_that():
     asked = request()
     begun = asked.prompt._replace(messages=(*asked.prompt.messages, Message("assistant", "It is ")))
     assert body("vllm", asked._replace(prompt=begun))["continue_final_message"] is True
@@ -117,7 +113,7 @@ def test_a_begun_message_is_flagged_where_the_server_wants_that() -> None:
 
 
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
-def test_thinking_is_kept_apart_with_its_tokens(field: str) -> None:
+def test_thinking_is_kept_apart_with_its_tokens(field):
     usage = {
         "prompt_tokens": 9,
         "completion_tokens": 7,
@@ -130,7 +126,7 @@ def test_thinking_is_kept_apart_with_its_tokens(field: str) -> None:
     assert (response.served_model, response.fingerprint) == ("m-1", "fp")
 
 
-def test_thinking_in_parts_of_the_content() -> None:
+def test_thinking_in_parts_of_the_content():
     parts = [
         {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
         {"type": "text", "text": "yes"},
@@ -139,14 +135,14 @@ def test_thinking_in_parts_of_the_content() -> None:
     assert (response.text, response.thinking) == ("yes", "hm")
 
 
-def test_how_an_answer_ended() -> None:
+def test_how_an_answer_ended():
     assert read(replied(content="y", finish="length")).finish == "length"
     filtered = read(replied(content="y", finish="content_filter"))
     assert (filtered.finish, filtered.error is not None) == ("content_filter", True)
     assert read(replied(content=None, refusal="I will not.")).text == "I will not."
 
 
-def test_a_label_is_taken_out_of_its_object_and_what_came_is_kept() -> None:
+def test_a_label_is_taken_out_of_its_object_and_what_came_is_kept():
     whole = '{"label": "a b"}'
     tokens = ['{"', "label", '": "', "a", " b", '"}']
     content = [{"token": text, "logprob": -0.1, "top_logprobs": []} for text in tokens]
@@ -155,14 +151,13 @@ def test_a_label_is_taken_out_of_its_object_and_what_came_is_kept() -> None:
     response = read(json.dumps(reply).encode(), logprobs=1, wrapped=("a b", "c"))
     assert response.text == "a b"
     assert [token.text for token in response.tokens] == ["a", " b"]
-    assert response.raw is not None
     assert response.raw["content"] == whole
     cut = read(replied(content='{"label": "a', finish="length"), wrapped=("a b", "c"))
     assert (cut.text, cut.finish) == ('{"label": "a', "length")
     assert read(replied(content='{"label": "z"}'), wrapped=("a b",)).text == '{"label": "z"}'
 
 
-def test_log_probabilities_in_lists_beside_each_other() -> None:
+def test_log_probabilities_in_lists_beside_each_other():
     logprobs = {
         "tokens": ["x"],
         "token_logprobs": [-1.0],
@@ -176,7 +171,7 @@ def test_log_probabilities_in_lists_beside_each_other() -> None:
 @pytest.mark.parametrize(
     "content", [b"", b" ", b"<html>", b"[]", b"{}", b'{"choices": [{}]}', b'{"error": {"message": "x"}}']
 )
-def test_a_reply_that_is_none_is_a_passing_fault(content: bytes) -> None:
+def test_a_reply_that_is_none_is_a_passing_fault(content):
     with pytest.raises(Passing):
         read(content)
 
@@ -184,7 +179,7 @@ def test_a_reply_that_is_none_is_a_passing_fault(content: bytes) -> None:
 # ---------------------------------------------------------------------------- what a failure means
 
 
-def failure(status: int, error: dict[str, Any], **headers: str) -> Any:
+def failure(status, error, **headers):
     address = Address("http://x/v1", "m", "X_KEY", has_key=True)
     return read_failure(status, headers, json.dumps({"error": error}).encode(), address)
 
@@ -208,18 +203,18 @@ def failure(status: int, error: dict[str, Any], **headers: str) -> Any:
         (400, {"code": "content_filter", "message": "m"}, Response),
     ],
 )
-def test_failures_are_told_apart(status: int, error: dict[str, Any], kind: type) -> None:
+def test_failures_are_told_apart(status, error, kind):
     assert isinstance(failure(status, error), kind)
 
 
-def test_a_key_that_is_refused_is_named_by_its_variable_alone() -> None:
+def test_a_key_that_is_refused_is_named_by_its_variable_alone():
     text = str(failure(401, {"message": "Incorrect key sk-secret"}))
     assert "X_KEY" in text
     assert "secret" not in text
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404])
-def test_what_will_not_pass_is_told_at_once(status: int) -> None:
+def test_what_will_not_pass_is_told_at_once(status):
     with serving(always=(status, {"error": {"message": "no"}})) as (url, server):
         with pytest.raises(ModelError) as caught:
             ask(model(url), *(request(f"{text} {n}") for n in range(5) for text in TEXTS))
@@ -227,14 +222,14 @@ def test_what_will_not_pass_is_told_at_once(status: int) -> None:
         assert server.seen <= 10
 
 
-def test_a_prompt_that_is_filtered_is_a_response() -> None:
+def test_a_prompt_that_is_filtered_is_a_response():
     with serving(always=(400, {"error": {"code": "content_filter", "message": "hate"}})) as (url, _):
         response = one(model(url), request())
     assert (response.finish, response.text) == ("content_filter", "")
     assert response.error == "refused by the provider: hate"
 
 
-def test_a_call_whose_tries_are_spent_is_an_error_response() -> None:
+def test_a_call_whose_tries_are_spent_is_an_error_response():
     with serving(always=(500, {"error": {"message": "broken"}})) as (url, server):
         response = one(model(url, retries=2), request())
         assert server.seen == 3
@@ -242,7 +237,7 @@ def test_a_call_whose_tries_are_spent_is_an_error_response() -> None:
     assert response.error == "HTTP 500: broken (3 tries)"
 
 
-def test_a_server_that_goes_on_failing_is_given_up() -> None:
+def test_a_server_that_goes_on_failing_is_given_up():
     with serving(always=(500, {"error": {"message": "broken"}})) as (url, server):
         with pytest.raises(Unavailable, match="does not answer"):
             ask(model(url, patience=1.5, retries=20), *(request(str(n)) for n in range(200)))
@@ -252,18 +247,18 @@ def test_a_server_that_goes_on_failing_is_given_up() -> None:
 # ---------------------------------------------------------------------------- bad input
 
 
-def test_an_unknown_preset_suggests_the_nearest() -> None:
+def test_an_unknown_preset_suggests_the_nearest():
     with pytest.raises(UnknownName, match="'vllm'"):
         OpenAICompatible(model="m", preset="vlm")
 
 
-def test_a_missing_key_names_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_key_names_its_variable(monkeypatch):
     monkeypatch.delenv("MISTRAL_API_KEY", raising=False)
     with pytest.raises(MissingKey, match="MISTRAL_API_KEY"):
         one(OpenAICompatible(model="m", preset="mistral"), request())
 
 
-def test_a_server_that_is_not_there_is_named_with_how_to_start_it() -> None:
+def test_a_server_that_is_not_there_is_named_with_how_to_start_it():
     url = f"http://127.0.0.1:{free_port()}/v1"
     served = OpenAICompatible(model="some/model", preset="vllm", base_url=url)
     for work in (lambda: one(served, request()), lambda: served.probe(Needs())):
@@ -273,7 +268,7 @@ def test_a_server_that_is_not_there_is_named_with_how_to_start_it() -> None:
         assert "vllm serve some/model" in str(caught.value)
 
 
-def test_a_web_page_is_told_from_a_server_at_once() -> None:
+def test_a_web_page_is_told_from_a_server_at_once():
     with serving(page="<!doctype html><p>Log in</p>") as (url, server):
         with pytest.raises(Unavailable, match="a web page") as caught:
             model(url).probe(Needs())
@@ -281,7 +276,7 @@ def test_a_web_page_is_told_from_a_server_at_once() -> None:
     assert "base_url" in str(caught.value)
 
 
-def test_where_a_server_sends_to_is_told_without_what_may_be_secret() -> None:
+def test_where_a_server_sends_to_is_told_without_what_may_be_secret():
     told = str(failure(307, {}, location="https://gate.example.org/v1/chat/completions?token=secret"))
     assert "https://gate.example.org/v1" in told
     assert "secret" not in told
@@ -290,9 +285,7 @@ def test_where_a_server_sends_to_is_told_without_what_may_be_secret() -> None:
 @pytest.mark.parametrize(
     "body", [{"api_key": "secret"}, {"extra": {"note": "sk-secretsecret"}}, {"user": "hunter2-secret"}]
 )
-def test_a_key_among_the_fields_of_the_body_is_refused(
-    body: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_among_the_fields_of_the_body_is_refused(body, monkeypatch):
     monkeypatch.setenv("SOME_KEY", "hunter2-secret")
     with pytest.raises(SpecError, match="looks like a key") as caught:
         OpenAICompatible(model="m", preset="vllm", body=body)
@@ -301,25 +294,25 @@ def test_a_key_among_the_fields_of_the_body_is_refused(
 
 
 @pytest.mark.parametrize("url", ["http://me:secret@host/v1", "http://host/v1?key=secret"])
-def test_an_address_with_a_secret_is_refused_without_repeating_it(url: str) -> None:
+def test_an_address_with_a_secret_is_refused_without_repeating_it(url):
     with pytest.raises(SpecError) as caught:
         OpenAICompatible(model="m", base_url=url)
     assert "secret" not in str(caught.value)
 
 
-def test_a_key_in_the_study_file_is_refused_without_repeating_it() -> None:
+def test_a_key_in_the_study_file_is_refused_without_repeating_it():
     with pytest.raises(SpecError) as caught:
         OpenAICompatible(model="m", preset="groq", key="gsk_secret")
     assert "secret" not in str(caught.value)
 
 
-def test_a_misspelt_key_of_what_a_server_supports_suggests_the_nearest(tmp_path: Path) -> None:
+def test_a_misspelt_key_of_what_a_server_supports_suggests_the_nearest(tmp_path):
     with pytest.raises(SpecError, match="'choice'") as caught:
         _study(tmp_path, "http://x/v1", supports={"choise": "none"}).plan()
     assert "models[0].supports.choise" in str(caught.value)
 
 
-def test_no_address_and_no_preset() -> None:
+def test_no_address_and_no_preset():
     with pytest.raises(SpecError) as caught:
         OpenAICompatible(model="m")
     assert caught.value.where == "base_url"
@@ -327,22 +320,17 @@ def test_no_address_and_no_preset() -> None:
         OpenAICompatible(model="m", preset="azure")
 
 
-def test_identity_is_of_what_is_served_not_of_where() -> None:
+def test_identity_is_of_what_is_served_not_of_where():
     here = OpenAICompatible(model="m", preset="vllm")
     assert (
         OpenAICompatible(model="m", preset="vllm", base_url="http://node7:9/v1").identity() == here.identity()
     )
-    others: list[dict[str, Any]] = [
-        {"version": "2"},
-        {"body": {"x": 1}},
-    ]
+    others = [{"version": "2"}, {"body": {"x": 1}}]
     for other in others:
         assert OpenAICompatible(model="m", preset="vllm", **other).identity() != here.identity()
 
 
-def test_the_key_appears_nowhere(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_key_appears_nowhere(tmp_path, monkeypatch, caplog):
     monkeypatch.setenv("MY_KEY", "very-secret")
     caplog.set_level(logging.DEBUG)
     with serving(key="very-secret") as (url, server):
@@ -358,7 +346,7 @@ def test_the_key_appears_nowhere(
     assert not [text for text in told if "very-secret" in text]
 
 
-def _study(folder: Path, url: str, decoding: dict[str, Any] | None = None, **options: Any) -> Study:
+def _study(folder, url, decoding=None, **options):
     (folder / "items.csv").write_text("id,text\n" + "".join(f"{n},Text {n}\n" for n in range(8)))
     document = {
         "task": {"labels": ["yes", "no"]},
@@ -373,7 +361,7 @@ def _study(folder: Path, url: str, decoding: dict[str, Any] | None = None, **opt
 # ---------------------------------------------------------------------------- trying first
 
 
-def test_a_constraint_that_is_ignored_is_an_error(tmp_path: Path) -> None:
+def test_a_constraint_that_is_ignored_is_an_error(tmp_path):
     with serving() as (url, server):
         study = _study(tmp_path, url, {"constraint": "labels"}, supports={"choice": "structured_outputs"})
         with pytest.raises(ModelError, match="honour choice"):
@@ -381,14 +369,14 @@ def test_a_constraint_that_is_ignored_is_an_error(tmp_path: Path) -> None:
         assert server.seen == 1, "nothing was asked of it but the trial"
 
 
-def test_only_what_the_study_asks_for_is_tried(tmp_path: Path) -> None:
+def test_only_what_the_study_asks_for_is_tried(tmp_path):
     with serving() as (url, server):
         _study(tmp_path, url).run()
         assert server.seen == 8
 
 
 @pytest.mark.long
-def test_what_the_study_asks_for_is_tried() -> None:
+def test_what_the_study_asks_for_is_tried():
     served = OpenAICompatible(model=NAME, preset="llamacpp_server", base_url=base_url())
     served.probe(Needs(logprobs=20, constraint=True, schema=True, seed=True))
     found = served.provenance()
@@ -396,7 +384,7 @@ def test_what_the_study_asks_for_is_tried() -> None:
     assert found["server"]
 
 
-def test_more_than_any_preset_gives_is_refused_at_plan_time(tmp_path: Path) -> None:
+def test_more_than_any_preset_gives_is_refused_at_plan_time(tmp_path):
     study = _study(tmp_path, "http://localhost:1/v1", {"logprobs": 5})
     with pytest.raises(SpecError) as caught:
         study.plan()
@@ -404,13 +392,13 @@ def test_more_than_any_preset_gives_is_refused_at_plan_time(tmp_path: Path) -> N
     assert "leave it out" in str(caught.value.fix)
 
 
-def test_a_seed_that_is_asked_for_must_be_taken(tmp_path: Path) -> None:
+def test_a_seed_that_is_asked_for_must_be_taken(tmp_path):
     study = _study(tmp_path, "http://localhost:1/v1", {"temperature": 1, "seed": 3})
     with pytest.raises(SpecError, match="same seed"):
         study.plan()
 
 
-def test_repeats_are_requests_of_their_own() -> None:
+def test_repeats_are_requests_of_their_own():
     drawn = request(repeats=(0, 1, 2), temperature=1.0, seed=5)
     with serving() as (url, server):
         (apart,) = ask(model(url, supports={"seed": True}), drawn)
@@ -434,8 +422,8 @@ def test_repeats_are_requests_of_their_own() -> None:
     ],
 )
 def test_the_address_that_other_tools_keep_in_the_environment_counts(
-    preset: str, variable: str, value: str, url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    preset, variable, value, url, monkeypatch
+):
     monkeypatch.setenv(variable, value)
     assert OpenAICompatible(model="m", preset=preset).provenance()["base_url"] == url
     own = OpenAICompatible(model="m", preset=preset, base_url="http://127.0.0.1:1/v1")
@@ -443,16 +431,14 @@ def test_the_address_that_other_tools_keep_in_the_environment_counts(
 
 
 @pytest.mark.parametrize("value", ["ftp://x", "http://user:word@x/v1", "http://x/v1?key=1", "no address"])
-def test_an_address_of_the_environment_that_is_none_names_the_variable(
-    value: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_address_of_the_environment_that_is_none_names_the_variable(value, monkeypatch):
     monkeypatch.setenv("OPENAI_BASE_URL", value)
     with pytest.raises(SpecError) as error:
         OpenAICompatible(model="m", preset="openai")
     assert "OPENAI_BASE_URL" in str(error.value.where)
 
 
-def test_a_server_of_this_machine_takes_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_of_this_machine_takes_no_key(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:8123/v1")
     OpenAICompatible(model="m", preset="openai").check_key()

@@ -1,16 +1,13 @@
 """What providers refuse, ignore and block: every run ends in answers, and nothing untrue is reported."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.models import provider_rig as rig
 from tests.models.knob_table import knob_table
-from tests.models.provider_rig import Kind, rigged
+from tests.models.provider_rig import rigged
 
 from quaver.core.instrument import record_in
 from quaver.errors import ModelError, RateLimited
@@ -19,7 +16,7 @@ from quaver.study.session import Study
 
 TEXTS = 12
 
-KINDS: dict[str, Kind] = {
+KINDS = {
     "plain": lambda body, path, n: rig.chat(body),
     "refuses temperature": rig.refusing("temperature"),
     "refuses temperature and top_p": rig.refusing("temperature", "top_p"),
@@ -37,13 +34,13 @@ KINDS: dict[str, Kind] = {
     "limiting": rig.limiting_for(0.2),
 }
 
-DECODINGS: dict[str, dict[str, Any]] = {
+DECODINGS = {
     "cold": {"temperature": 0, "max_tokens": 256},
     "warm": {"temperature": 0.7, "max_tokens": 256, "top_p": 0.9, "stop": ["###"]},
 }
 
 
-def study(folder: Path, model: dict[str, Any], decoding: dict[str, Any], **more: Any) -> Study:
+def study(folder, model, decoding, **more):
     folder.mkdir(parents=True, exist_ok=True)
     rows = [f"{n},This is {'good' if n % 2 else 'bad'} number {n}.\n" for n in range(TEXTS)]
     (folder / "texts.csv").write_text("id,text\n" + "".join(rows))
@@ -60,12 +57,12 @@ def study(folder: Path, model: dict[str, Any], decoding: dict[str, Any], **more:
     return Study.open(document, folder=folder / "study")
 
 
-def answered(bodies: list[dict[str, Any]], found: Study) -> list[dict[str, Any]]:
+def answered(bodies, found):
     """The bodies whose replies were stored: those as the last one was made."""
     return [body for body in bodies if body.keys() == bodies[-1].keys()][-TEXTS:]
 
 
-def reported(found: Study) -> dict[str, str]:
+def reported(found):
     """What is said of decoding: the methods paragraph, and its LaTeX."""
     paper = found.paper()
     return {"paragraph": paper.methods, "latex": paper.methods_as("latex")}
@@ -80,9 +77,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("kind", "decoding", "preset"), CASES)
-def test_nothing_is_reported_that_was_not_sent(
-    kind: str, decoding: str, preset: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_reported_that_was_not_sent(kind, decoding, preset, tmp_path, monkeypatch):
     monkeypatch.setenv("RIG_API_KEY", "sk-rig-0123456789abcdef")
     with rigged(KINDS[kind]) as provider:
         model = {"base_url": provider.url, "key": "RIG_API_KEY"} | ({"preset": preset} if preset else {})
@@ -111,7 +106,7 @@ def test_nothing_is_reported_that_was_not_sent(
         _hold_against_the_log(found, bodies)
 
 
-def _hold_against_the_log(found: Study, bodies: list[dict[str, Any]]) -> None:
+def _hold_against_the_log(found, bodies):
     """Every knob of every record is what some request held."""
     with found.source.answers() as store:
         terms = [row[0] for row in store.rows("SELECT DISTINCT asked FROM terms")]
@@ -128,7 +123,7 @@ def _hold_against_the_log(found: Study, bodies: list[dict[str, Any]]) -> None:
                 assert record["knobs"][knob].sent in sent, (knob, record)
 
 
-def test_thinking_gets_room_and_no_answer_is_cut_off(tmp_path: Path) -> None:
+def test_thinking_gets_room_and_no_answer_is_cut_off(tmp_path):
     with rigged(rig.thinking) as provider:
         found = study(tmp_path, {"base_url": provider.url}, {"max_tokens": 64})
         assert found.run().done == TEXTS
@@ -149,7 +144,7 @@ def test_thinking_gets_room_and_no_answer_is_cut_off(tmp_path: Path) -> None:
         (422, "Unprocessable.", None),
     ],
 )
-def test_a_blocked_text_costs_itself(tmp_path: Path, status: int, message: str, code: Any) -> None:
+def test_a_blocked_text_costs_itself(tmp_path, status, message, code):
     with rigged(rig.blocking(status, message, code)) as provider:
         found = study(tmp_path, {"base_url": provider.url}, {})
         assert found.run().ended == "finished"
@@ -159,7 +154,7 @@ def test_a_blocked_text_costs_itself(tmp_path: Path, status: int, message: str, 
         assert message.rstrip(".") in rows[0][0]
 
 
-def test_a_server_that_refuses_everything_is_left_with_its_own_sentence(tmp_path: Path) -> None:
+def test_a_server_that_refuses_everything_is_left_with_its_own_sentence(tmp_path):
     with rigged(rig.dull) as provider:
         with pytest.raises(ModelError) as caught:
             study(tmp_path, {"base_url": provider.url}, {}).run()
@@ -167,7 +162,7 @@ def test_a_server_that_refuses_everything_is_left_with_its_own_sentence(tmp_path
         assert len(provider.sent) <= 10
 
 
-def test_a_model_that_is_taken_away_keeps_what_it_answered(tmp_path: Path) -> None:
+def test_a_model_that_is_taken_away_keeps_what_it_answered(tmp_path):
     with rigged(rig.gone) as provider:
         found = study(tmp_path, {"base_url": provider.url}, {}, repeats=2)
         with pytest.raises(ModelError, match="deprecated"):
@@ -175,7 +170,7 @@ def test_a_model_that_is_taken_away_keeps_what_it_answered(tmp_path: Path) -> No
         assert (found.status().answered, found.status().errors) == (12, 0)
 
 
-def test_levels_of_a_knob_that_is_not_taken_are_an_error_before_anything_is_paid(tmp_path: Path) -> None:
+def test_levels_of_a_knob_that_is_not_taken_are_an_error_before_anything_is_paid(tmp_path):
     with rigged(rig.refusing("temperature")) as provider:
         with pytest.raises(ModelError) as caught:
             study(tmp_path, {"base_url": provider.url}, {"temperature": [0.1, 0.7, 1.5]}).run()
@@ -183,7 +178,7 @@ def test_levels_of_a_knob_that_is_not_taken_are_an_error_before_anything_is_paid
         assert all("temperature" in body for _, _, body in provider.sent), "no request was answered"
 
 
-def test_hosts_are_kept_and_named(tmp_path: Path) -> None:
+def test_hosts_are_kept_and_named(tmp_path):
     with rigged(rig.routing) as provider:
         found = study(tmp_path, {"base_url": provider.url}, {})
         found.run()
@@ -193,11 +188,11 @@ def test_hosts_are_kept_and_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["claude", "gemini", "azure"])
-def test_other_apis(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_apis(kind, tmp_path, monkeypatch):
     monkeypatch.setenv("RIG_API_KEY", "sk-rig-0123456789abcdef")
     answers = {"claude": rig.claude, "gemini": rig.gemini, "azure": lambda body, path, n: rig.chat(body)}
     with rigged(answers[kind]) as provider:
-        model: dict[str, Any] = {
+        model = {
             "claude": {"use": "anthropic", "base_url": provider.root},
             "gemini": {"base_url": provider.url, "api": "gemini"},
             "azure": {"base_url": f"{provider.url}?api-version=2024-10-21"},
@@ -209,8 +204,8 @@ def test_other_apis(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         assert kind != "azure" or path.endswith("?api-version=2024-10-21")
 
 
-def test_a_limit_is_named_while_it_is_waited_for(tmp_path: Path) -> None:
-    seen: list[str] = []
+def test_a_limit_is_named_while_it_is_waited_for(tmp_path):
+    seen = []
     limited = rig.limiting_for(1.5)
     with rigged(limited) as provider:
         found = study(tmp_path, {"base_url": provider.url, "concurrency": 1}, {})
@@ -218,7 +213,7 @@ def test_a_limit_is_named_while_it_is_waited_for(tmp_path: Path) -> None:
     assert any("Quota exceeded" in line for line in seen)
 
 
-def test_a_record_costs_at_most_forty_bytes_a_call(tmp_path: Path) -> None:
+def test_a_record_costs_at_most_forty_bytes_a_call(tmp_path):
     with rigged(rig.routing) as provider:
         found = study(tmp_path, {"base_url": provider.url}, {}, repeats=20)
         found.run()
@@ -227,20 +222,20 @@ def test_a_record_costs_at_most_forty_bytes_a_call(tmp_path: Path) -> None:
     assert records == 2
 
 
-def test_the_documented_knobs_are_those_that_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_documented_knobs_are_those_that_are_sent(monkeypatch):
     for preset in PRESETS_OF_SERVERS.values():
         monkeypatch.delenv(preset.key or "NONE", raising=False)
     assert knob_table() in Path("docs/models.md").read_text(encoding="utf-8")
 
 
-def test_a_spent_account_is_said_so(tmp_path: Path) -> None:
+def test_a_spent_account_is_said_so(tmp_path):
     with rigged(lambda body, path, n: rig.error(402, "Insufficient credits.")) as provider:
         with pytest.raises(RateLimited, match="credit"):
             study(tmp_path, {"base_url": provider.url}, {}).run()
         assert len(provider.sent) <= 4
 
 
-def test_a_reply_without_an_answer_says_why(tmp_path: Path) -> None:
+def test_a_reply_without_an_answer_says_why(tmp_path):
     reply = (200, {"object": "error", "message": "The engine is asleep."})
     with rigged(lambda body, path, n: reply) as provider:
         found = study(tmp_path, {"base_url": provider.url, "retries": 1, "patience": 1}, {})
@@ -249,7 +244,7 @@ def test_a_reply_without_an_answer_says_why(tmp_path: Path) -> None:
         assert "asleep" in str(caught.value)
 
 
-def test_the_record_of_a_call_is_exported(tmp_path: Path) -> None:
+def test_the_record_of_a_call_is_exported(tmp_path):
     import polars as pl
 
     with rigged(rig.refusing("temperature")) as provider:

@@ -1,37 +1,32 @@
 """A Python function as a model: what counts as the same function, and what its failures become."""
 
-from __future__ import annotations
-
 import asyncio
 import enum
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
 
 import pytest
 
-from quaver.core.records import Request, Response
 from quaver.errors import ModelError
 from quaver.models.python_function import Function
 from quaver.testing.requests import ask, one, request
 
 
-def echo(text: str, prompt: str) -> str:
+def echo(text, prompt):
     return f"{text}|{prompt}"
 
 
-def model(annotate: Callable[[str, str], Any], **options: Any) -> Function:
+def model(annotate, **options):
     return Function(annotate=annotate, **options)
 
 
-def test_it_gets_the_text_and_the_question() -> None:
+def test_it_gets_the_text_and_the_question():
     response = one(model(echo), request("a text", question="Which?", system="unseen"))
     assert response.text == "a text|Which?"
 
 
 @pytest.mark.parametrize(("given", "text"), [(None, ""), (1, "1"), (True, "True"), ("", ""), ("x\n", "x\n")])
-def test_what_it_returns_becomes_text(given: object, text: str) -> None:
+def test_what_it_returns_becomes_text(given, text):
     response = one(model(lambda text, prompt: given), request())
     assert (response.text, response.finish) == (text, "stop")
 
@@ -39,7 +34,7 @@ def test_what_it_returns_becomes_text(given: object, text: str) -> None:
 @pytest.mark.parametrize(
     "annotate", [lambda text: "a", lambda text, messages: "a", lambda text, prompt, more: "a", lambda: "a"]
 )
-def test_one_that_cannot_take_what_it_is_given_is_refused_before_it_is_asked(annotate: Any) -> None:
+def test_one_that_cannot_take_what_it_is_given_is_refused_before_it_is_asked(annotate):
     with pytest.raises(ModelError, match="arguments") as caught:
         model(annotate)
     assert "annotate(text, prompt)" in (caught.value.expected or "")
@@ -47,33 +42,32 @@ def test_one_that_cannot_take_what_it_is_given_is_refused_before_it_is_asked(ann
     model(lambda text, prompt, more="": "a")
 
 
-def test_what_it_raises_becomes_an_error_response() -> None:
-    def fails(text: str, prompt: str) -> str:
+def test_what_it_raises_becomes_an_error_response():
+    def fails(text, prompt):
         raise ValueError("not " + "very " * 500 + "good")
 
     response = one(model(fails), request())
     assert response.finish == "error"
-    assert response.error is not None
     assert response.error.startswith("ValueError: not very")
     assert len(response.error) == 500
 
 
-def about(item: int) -> Request:
+def about(item):
     asked = request()
     return asked._replace(calls=tuple(call._replace(item=item) for call in asked.calls))
 
 
-def test_one_text_that_fails_with_every_prompt_ends_nothing() -> None:
-    def fails(text: str, prompt: str) -> str:
+def test_one_text_that_fails_with_every_prompt_ends_nothing():
+    def fails(text, prompt):
         raise ValueError("never this text")
 
     assert len(list(model(fails).answer(about(7) for _ in range(100)))) == 100
 
 
-def test_twenty_items_that_fail_in_a_row_end_it_and_fewer_do_not() -> None:
-    calls: list[int] = []
+def test_twenty_items_that_fail_in_a_row_end_it_and_fewer_do_not():
+    calls = []
 
-    def fails(text: str, prompt: str) -> str:
+    def fails(text, prompt):
         calls.append(1)
         if len(calls) % 20:
             raise ValueError("no")
@@ -82,7 +76,7 @@ def test_twenty_items_that_fail_in_a_row_end_it_and_fewer_do_not() -> None:
     responses = [response for (response,) in ask(model(fails), *(about(item) for item in range(40)))]
     assert sum(response.finish == "error" for response in responses) == 38
 
-    def always(text: str, prompt: str) -> str:
+    def always(text, prompt):
         raise ValueError("never")
 
     answers = model(always).answer(about(item) for item in range(100))
@@ -94,7 +88,7 @@ def test_twenty_items_that_fail_in_a_row_end_it_and_fewer_do_not() -> None:
 
 
 class Mute(Exception):
-    def __str__(self) -> str:
+    def __str__(self):
         raise RuntimeError("no")
 
 
@@ -110,11 +104,11 @@ class Tone(enum.StrEnum):
     "raised",
     [SystemExit(3), KeyboardInterrupt(), GeneratorExit(), asyncio.CancelledError(), Mute(), MemoryError()],
 )
-def test_whatever_it_raises_beside_a_worker_is_that_calls_error(raised: BaseException) -> None:
-    def fails(text: str, prompt: str) -> str:
+def test_whatever_it_raises_beside_a_worker_is_that_calls_error(raised):
+    def fails(text, prompt):
         raise raised
 
-    async def fails_later(text: str, prompt: str) -> str:
+    async def fails_later(text, prompt):
         await asyncio.sleep(0)
         raise raised
 
@@ -124,13 +118,13 @@ def test_whatever_it_raises_beside_a_worker_is_that_calls_error(raised: BaseExce
         assert (response.error or "").startswith(type(raised).__name__)
 
 
-def in_a_worker(work: Callable[[], Any]) -> Any:
+def in_a_worker(work):
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(work).result(30)
 
 
-def test_ctrl_c_in_the_main_thread_still_stops() -> None:
-    def interrupted(text: str, prompt: str) -> str:
+def test_ctrl_c_in_the_main_thread_still_stops():
+    def interrupted(text, prompt):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -141,26 +135,26 @@ def test_ctrl_c_in_the_main_thread_still_stops() -> None:
     "given",
     [b"yes", ["yes"], {"label": "yes"}, ("yes",), object(), Colour.RED, iter("yes"), (c for c in "yes"), len],
 )
-def test_what_is_no_text_is_an_error_that_says_so(given: object) -> None:
+def test_what_is_no_text_is_an_error_that_says_so(given):
     response = one(model(lambda text, prompt: given), request())
     assert response.finish == "error"
     assert type(given).__name__ in (response.error or "")
 
 
-def test_a_text_of_a_class_of_its_own_is_its_text() -> None:
+def test_a_text_of_a_class_of_its_own_is_its_text():
     response = one(model(lambda text, prompt: Tone.WARM), request())
     assert (response.text, type(response.text)) == ("warm", str)
 
 
-def test_a_function_that_yields_is_refused_before_it_is_asked() -> None:
-    def yields(text: str, prompt: str) -> Any:
+def test_a_function_that_yields_is_refused_before_it_is_asked():
+    def yields(text, prompt):
         yield "yes"
 
-    async def yields_later(text: str, prompt: str) -> Any:
+    async def yields_later(text, prompt):
         yield "yes"
 
     class Yields:
-        def __call__(self, text: str, prompt: str) -> Any:
+        def __call__(self, text, prompt):
             yield "yes"
 
     for annotate in (yields, yields_later, Yields(), partial(yields)):
@@ -169,20 +163,20 @@ def test_a_function_that_yields_is_refused_before_it_is_asked() -> None:
         assert "return" in (caught.value.fix or "")
 
 
-async def echo_later(text: str, prompt: str) -> str:
+async def echo_later(text, prompt):
     await asyncio.sleep(0)
     return f"{text}|{prompt}"
 
 
 class EchoLater:
-    async def __call__(self, text: str, prompt: str) -> str:
+    async def __call__(self, text, prompt):
         return await echo_later(text, prompt)
 
 
 @pytest.mark.parametrize(
     "annotate", [echo_later, EchoLater(), partial(echo_later), lambda text, prompt: echo_later(text, prompt)]
 )
-def test_a_coroutine_is_waited_for(annotate: Any) -> None:
+def test_a_coroutine_is_waited_for(annotate):
     asked = [request(f"text {n}", repeats=(0, 1), question="?") for n in range(30)]
     found = ask(model(annotate), *asked)
     assert [[one.text for one in responses] for responses in found] == [
@@ -191,10 +185,10 @@ def test_a_coroutine_is_waited_for(annotate: Any) -> None:
     assert all(one.latency is not None for responses in found for one in responses)
 
 
-def test_coroutines_are_under_way_side_by_side_and_no_more_than_wanted() -> None:
+def test_coroutines_are_under_way_side_by_side_and_no_more_than_wanted():
     now, most = 0, 0
 
-    async def slow(text: str, prompt: str) -> str:
+    async def slow(text, prompt):
         nonlocal now, most
         now += 1
         most = max(most, now)
@@ -207,11 +201,11 @@ def test_coroutines_are_under_way_side_by_side_and_no_more_than_wanted() -> None
     assert most == 4
 
 
-def test_a_client_that_is_made_once_serves_every_run() -> None:
+def test_a_client_that_is_made_once_serves_every_run():
     """As a connection that is kept open: it belongs to the loop on which it was made."""
     loops = set()
 
-    async def annotate(text: str, prompt: str) -> str:
+    async def annotate(text, prompt):
         loops.add(id(asyncio.get_running_loop()))
         return "yes"
 
@@ -219,20 +213,19 @@ def test_a_client_that_is_made_once_serves_every_run() -> None:
         one(model(annotate), request())
     in_a_worker(lambda: one(model(annotate), request()))
 
-    async def in_a_notebook() -> Response:
+    async def in_a_notebook():
         return one(model(annotate), request())
 
     assert asyncio.run(in_a_notebook()).text == "yes"
     assert len(loops) == 1
 
 
-def test_identity_follows_the_source_and_the_version() -> None:
-    def made(mark: str) -> Callable[[str, str], str]:
+def test_identity_follows_the_source_and_the_version():
+    def made(mark):
         source = f"def annotate(text, prompt):\n    return {mark!r}\n"
-        names: dict[str, Any] = {}
+        names = {}
         exec(source, names)
-        function: Callable[[str, str], str] = names["annotate"]
-        return function
+        return names["annotate"]
 
     assert model(echo).identity() == model(echo).identity()
     assert model(echo).identity() != model(echo, version="2").identity()
@@ -242,9 +235,9 @@ def test_identity_follows_the_source_and_the_version() -> None:
     assert model(partial(made("a"))).identity() != model(partial(made("b"))).identity()
 
 
-def test_a_callable_object_is_known_by_its_class() -> None:
+def test_a_callable_object_is_known_by_its_class():
     class Annotator:
-        def __call__(self, text: str, prompt: str) -> str:
+        def __call__(self, text, prompt):
             return text
 
     assert "Annotator" in model(Annotator()).identity()

@@ -1,20 +1,15 @@
 """A server that faults on purpose: every call ends in one stored answer, and none is asked twice for it."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import threading
 import time
 from collections import Counter
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.models.faulty_server import answer_to
 from tests.models.serving import Process, free_port, serving
 
-from quaver.collect.run.progress import Progress
 from quaver.errors import ModelError
 from quaver.study.session import Study
 
@@ -22,7 +17,7 @@ ITEMS = 300
 """With 600 calls, three in ten of which meet one of fifteen faults, each fault comes about a dozen times."""
 
 
-def study(folder: Path, url: str, items: int = ITEMS, **options: Any) -> Study:
+def study(folder, url, items=ITEMS, **options):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "items.csv").write_text("id,text\n" + "".join(f"{n},Text {n}.\n" for n in range(items)))
     model = {"name": "s", "use": "openai_compatible", "model": "m", "base_url": url}
@@ -37,7 +32,7 @@ def study(folder: Path, url: str, items: int = ITEMS, **options: Any) -> Study:
     return Study.open(document, folder=folder / "study")
 
 
-def stored(folder: Path) -> list[tuple[str, int, str, str, float]]:
+def stored(folder):
     """Prompt, seed, text, finish and time of every stored response."""
     with sqlite3.connect(folder / "study" / "responses.db") as db:
         rows = db.execute(
@@ -47,7 +42,7 @@ def stored(folder: Path) -> list[tuple[str, int, str, str, float]]:
     return [(json.loads(messages)[-1][1], *rest) for messages, *rest in rows]
 
 
-def check(folder: Path, calls: int) -> None:
+def check(folder, calls):
     """Every call has exactly one response, and the right one."""
     rows = stored(folder)
     assert len(rows) == calls
@@ -56,7 +51,7 @@ def check(folder: Path, calls: int) -> None:
 
 
 @pytest.mark.long
-def test_every_call_ends_in_one_stored_answer(tmp_path: Path) -> None:
+def test_every_call_ends_in_one_stored_answer(tmp_path):
     supports = {"seed": True}
     with serving(faults=0.3, latency=0.02, stall=2.0) as (url, server):
         options = {"timeout": 0.4, "retries": 12, "supports": supports}
@@ -66,14 +61,12 @@ def test_every_call_ends_in_one_stored_answer(tmp_path: Path) -> None:
     check(tmp_path, 2 * ITEMS)
 
 
-def test_what_was_answered_of_a_request_is_kept_when_the_server_rejects_the_rest(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_answered_of_a_request_is_kept_when_the_server_rejects_the_rest(tmp_path, monkeypatch):
     monkeypatch.setenv("OTHER_API_KEY", "sk-right-0123456789")
     with serving(key="sk-right-0123456789") as (url, server):
         asked = study(tmp_path, url, items=50, key="OTHER_API_KEY", concurrency=1)
 
-        def revoke_between_two_repeats() -> None:
+        def revoke_between_two_repeats():
             while len(server.good) < 21:  # ten requests of two calls, and half of one
                 time.sleep(0)
             server.key = "sk-other-0123456789"
@@ -91,12 +84,12 @@ def test_what_was_answered_of_a_request_is_kept_when_the_server_rejects_the_rest
 
 
 @pytest.mark.long
-def test_a_server_that_dies_and_comes_back_loses_nothing(tmp_path: Path) -> None:
+def test_a_server_that_dies_and_comes_back_loses_nothing(tmp_path):
     log = tmp_path / "log"
     server = Process(log, faults=0.1, kinds=["500", "reset"], latency=0.01)
     server.start()
 
-    def dying() -> None:
+    def dying():
         while not log.exists() or log.stat().st_size < 2000:  # until some calls were answered
             time.sleep(0.02)
         for _ in range(3):
@@ -118,7 +111,7 @@ def test_a_server_that_dies_and_comes_back_loses_nothing(tmp_path: Path) -> None
 
 
 @pytest.mark.long
-def test_what_was_answered_well_is_asked_once(tmp_path: Path) -> None:
+def test_what_was_answered_well_is_asked_once(tmp_path):
     server = Process(tmp_path / "log", faults=0.3, kinds=["429", "500", "empty", "no choices"])
     server.start()
     try:
@@ -130,7 +123,7 @@ def test_what_was_answered_well_is_asked_once(tmp_path: Path) -> None:
     assert len(asked) == 600
 
 
-def test_one_model_that_is_given_up_leaves_the_others_to_finish(tmp_path: Path) -> None:
+def test_one_model_that_is_given_up_leaves_the_others_to_finish(tmp_path):
     from quaver.errors import ModelError
 
     broken = (500, {"error": {"message": "broken"}})
@@ -146,11 +139,11 @@ def test_one_model_that_is_given_up_leaves_the_others_to_finish(tmp_path: Path) 
     assert "ended with" in (tmp_path / "study" / "run.log").read_text()
 
 
-def test_servers_may_run_one_after_another(tmp_path: Path) -> None:
+def test_servers_may_run_one_after_another(tmp_path):
     """As on a machine with room for one model at a time."""
     from quaver.errors import Unavailable
 
-    def of_both(first: str, second: str) -> Study:
+    def of_both(first, second):
         document = study(tmp_path, first, items=20, preset="vllm").spec.model_dump(
             mode="json", exclude_unset=True
         )
@@ -161,7 +154,7 @@ def test_servers_may_run_one_after_another(tmp_path: Path) -> None:
 
     nowhere = f"http://127.0.0.1:{free_port()}/v1"
     with serving() as (url, first):
-        seen: list[Progress] = []
+        seen = []
         with pytest.raises(Unavailable, match="does not answer") as caught:
             of_both(url, nowhere).run(watch=seen.append)
     assert "vllm serve n" in str(caught.value)
@@ -174,7 +167,7 @@ def test_servers_may_run_one_after_another(tmp_path: Path) -> None:
     assert of_both(nowhere, nowhere).run().missing == 0
 
 
-def test_what_another_study_has_answered_needs_no_server(tmp_path: Path) -> None:
+def test_what_another_study_has_answered_needs_no_server(tmp_path):
     with serving() as (url, _):
         study(tmp_path / "there", url, items=20).run()
     document = study(tmp_path / "here", url, items=20).spec.model_dump(mode="json", exclude_unset=True)
@@ -183,7 +176,7 @@ def test_what_another_study_has_answered_needs_no_server(tmp_path: Path) -> None
     assert (outcome.reused, outcome.done, outcome.missing) == (40, 0, 0)
 
 
-def test_errors_are_asked_again_on_request(tmp_path: Path) -> None:
+def test_errors_are_asked_again_on_request(tmp_path):
     with serving(faults=0.5, kinds=["500"]) as (url, server):
         asked = study(tmp_path, url, items=100, retries=0)
         assert asked.run().errors > 0

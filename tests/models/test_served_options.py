@@ -1,9 +1,5 @@
 """What a study file may say of a server: no key, wherever and however it is written."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from quaver._secrets import Keys
@@ -30,17 +26,14 @@ PLANTED = "Zq7hunterZq7hunter2"
         {f"sk-{PLANTED}": 1},
     ],
 )
-def test_a_body_is_looked_at_in_its_depth(body: dict[str, Any]) -> None:
-    for make in (
-        lambda: checked_body(body),
-        lambda: OpenAICompatible(model="m", preset="vllm", body=body),
-    ):
+def test_a_body_is_looked_at_in_its_depth(body):
+    for make in (lambda: checked_body(body), lambda: OpenAICompatible(model="m", preset="vllm", body=body)):
         with pytest.raises(SpecError, match="looks like a key") as caught:
             make()
         assert PLANTED not in str(caught.value)
 
 
-def test_fields_that_only_sound_like_keys_are_sent() -> None:
+def test_fields_that_only_sound_like_keys_are_sent():
     body = {
         "max_tokens": 5,
         "prompt_cache_key": "a",
@@ -76,11 +69,8 @@ def test_fields_that_only_sound_like_keys_are_sent() -> None:
         f"http://key-{PLANTED}.host/v1",
     ],
 )
-def test_an_address_holds_nothing_but_an_address(url: str) -> None:
-    for make in (
-        lambda: checked_url(url, None),
-        lambda: OpenAICompatible(model="m", base_url=url),
-    ):
+def test_an_address_holds_nothing_but_an_address(url):
+    for make in (lambda: checked_url(url, None), lambda: OpenAICompatible(model="m", base_url=url)):
         with pytest.raises(SpecError) as caught:
             make()
         assert PLANTED not in str(caught.value)
@@ -88,7 +78,7 @@ def test_an_address_holds_nothing_but_an_address(url: str) -> None:
 
 
 @pytest.mark.parametrize("part", ["kX9f2LmQ7vT4bN8sR1wZ", "bot123456:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw"])
-def test_a_part_that_nobody_made_up_is_no_part_of_an_address(part: str) -> None:
+def test_a_part_that_nobody_made_up_is_no_part_of_an_address(part):
     with pytest.raises(SpecError) as caught:
         checked_url(f"https://host.example.org/{part}/v1", None)
     assert part not in str(caught.value)
@@ -109,29 +99,27 @@ def test_a_part_that_nobody_made_up_is_no_part_of_an_address(part: str) -> None:
         *(preset.base_url for preset in PRESETS.values() if preset.base_url),
     ],
 )
-def test_addresses_that_people_have_are_taken(url: str) -> None:
+def test_addresses_that_people_have_are_taken(url):
     assert checked_url(url, None) == url.rstrip("/")
 
 
 @pytest.mark.parametrize(
     "key", ["gsk_secret", "AKIA4QZ7PLANTED8X2Y9", "0123456789ABCDEF0123456789ABCDEF", f"sk-{PLANTED}", "a b"]
 )
-def test_a_key_in_the_place_of_its_name_is_not_repeated(key: str) -> None:
+def test_a_key_in_the_place_of_its_name_is_not_repeated(key):
     with pytest.raises(SpecError, match="environment variable") as caught:
         checked_variable(key)
     assert key not in str(caught.value)
 
 
-def test_names_of_variables_are_taken() -> None:
+def test_names_of_variables_are_taken():
     names = [preset.key for preset in PRESETS.values() if preset.key]
     for name in [*names, "MY_OWN_GATE", "AZURE_OPENAI_API_KEY_2", "KEY4"]:
         assert checked_variable(name) == name
 
 
 @pytest.mark.parametrize("option", ["version", "model"])
-def test_a_key_in_the_place_of_a_version_is_not_repeated(
-    option: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_in_the_place_of_a_version_is_not_repeated(option, monkeypatch):
     monkeypatch.setenv("SOME_API_KEY", PLANTED)
     for key in (f"sk-{PLANTED}", f"v1 {PLANTED}"):
         with pytest.raises(SpecError, match="looks like a key") as caught:
@@ -140,5 +128,5 @@ def test_a_key_in_the_place_of_a_version_is_not_repeated(
 
 
 @pytest.mark.parametrize("name", sorted({one.key for one in PRESETS.values() if one.key}))
-def test_the_variable_of_every_preset_is_known_to_hold_a_key(name: str) -> None:
+def test_the_variable_of_every_preset_is_known_to_hold_a_key(name):
     assert Keys({name: "hunter2hunter"}).within("a hunter2hunter b") == name

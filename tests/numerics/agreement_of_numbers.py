@@ -1,14 +1,12 @@
 """How many digits two numbers share."""
 
-from __future__ import annotations
-
 import math
 
 MOST = 15.0
 """As many digits as a double holds."""
 
 
-def digits(found: float | None, expected: float) -> float:
+def digits(found, expected):
     """The log relative error (McCullough 1998, The American Statistician 52, 358-366): agreeing digits.
 
     −log10(|found − expected| / |expected|), from 0 to 15; −log10 |found| where 0 is expected. 0 where nothing

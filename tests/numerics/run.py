@@ -5,14 +5,11 @@ loads, its numbers are computed anew; otherwise those in ``data/reference.json``
 writes. ``--page`` writes ``docs/numerics.md``.
 """
 
-from __future__ import annotations
-
 import json
 import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -22,13 +19,13 @@ import numpy as np
 import polars as pl
 from tests.measures.correctness.counted_answers import FOLDER
 from tests.numerics.agreement_of_numbers import digits
-from tests.numerics.nist import Certified, certified
+from tests.numerics.nist import certified
 from tests.numerics.quaver_values import DATA, quaver_values
 
 STORED = DATA / "reference.json"
 PAGE = Path(__file__).parents[2] / "docs" / "numerics.md"
 
-PUBLISHED: Mapping[str, tuple[float, str]] = {
+PUBLISHED = {
     "krippendorff_alpha nominal": (0.743, "Krippendorff (2011), Computing alpha, C"),
     "krippendorff_alpha ordinal": (0.815, "Krippendorff (2011), Computing alpha, D"),
     "krippendorff_alpha interval": (0.849, "Krippendorff (2011), Computing alpha, D"),
@@ -40,7 +37,7 @@ Table = dict[str, tuple[float, str]]
 """A value and what computed it, by name."""
 
 
-def from_r() -> Table | None:
+def from_r():
     """R's numbers; None where there is no R, or a package is missing."""
     program = shutil.which("Rscript")
     if program is None:
@@ -55,7 +52,7 @@ def from_r() -> Table | None:
     return {name: (float(value), by) for name, value, by, *_ in rows}
 
 
-def from_python() -> Table:
+def from_python():
     """The numbers of Python packages that are in the development environment."""
     four = pl.read_csv(DATA / "four_observers.csv").to_numpy().astype(float).T
     by = f"krippendorff {version('krippendorff')}"
@@ -68,12 +65,12 @@ def from_python() -> Table:
     }
 
 
-def stored() -> Table:
+def stored():
     """R's numbers as they were when they were last stored."""
     return {name: (one["value"], one["by"]) for name, one in json.loads(STORED.read_text())["values"].items()}
 
 
-def rows(reference: Table) -> list[tuple[str, float, float, float, str]]:
+def rows(reference):
     """Quantity, digits, Quaver's number, the other one, and whose it is."""
     own = quaver_values()
     own |= {f"{name}, by krippendorff": own[name] for name in own if name.startswith("krippendorff_alpha ")}
@@ -100,7 +97,7 @@ the thirteenth digit on: a double that holds 1000000000000.4 is off by up to 0.0
 digits to any method. Filip is a polynomial of degree ten."""
 
 
-def page(reference: Table, made: str) -> str:
+def page(reference, made):
     """``docs/numerics.md``."""
     software = f"Python {platform.python_version()}, NumPy {np.__version__}, Quaver {version('quaver')}"
     compared = rows(reference)
@@ -129,23 +126,23 @@ def page(reference: Table, made: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def today() -> str:
+def today():
     """The date."""
     return f"{datetime.now(UTC):%Y-%m-%d}"
 
 
-def _certified(one: Certified) -> tuple[str, ...]:
+def _certified(one):
     shared = f"{digits(one.quaver, one.value):.1f}"
     found = "undefined" if one.quaver is None else f"{one.quaver:.15g}"
     return one.name, shared, found, f"{one.value:.15g}", one.by
 
 
-def _table(head: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+def _table(head, body):
     ends = ["---", *["---:"] * (len(head) - 2), "---"]
     return "\n".join(f"| {' | '.join(row)} |" for row in (head, ends, *body))
 
 
-def main(arguments: list[str]) -> None:
+def main(arguments):
     """Print the table, and write what is asked for."""
     document = json.loads(STORED.read_text()) if STORED.exists() else {}
     found = from_r()

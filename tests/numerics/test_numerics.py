@@ -1,7 +1,5 @@
 """Point values have the digits of other software, of NIST's certified values, and of what is printed."""
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal
 
@@ -11,7 +9,7 @@ from tests.numerics.nist import certified, designs, exact
 from tests.numerics.run import PAGE, PUBLISHED, rows, stored
 
 
-def least(name: str) -> float:
+def least(name):
     """How many digits a quantity must share with R's: an optimum fewer than a formula."""
     if not name.startswith("mixed_effects"):
         return 12.0

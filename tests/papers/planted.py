@@ -1,11 +1,7 @@
 """Annotators with known behaviour: their answers as arrays, from which tests work every cell out again."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from hashlib import blake2b
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,25 +9,24 @@ import polars as pl
 from quaver import Study
 from quaver.core.seeds import derive
 from quaver.papers import table
-from quaver.papers.published_table import PublishedTable
 
 Annotate = Callable[[str, str], str]
 
 
-def chance(*parts: object) -> float:
+def chance(*parts):
     """A number from 0 to 1 that these parts decide."""
     digest = blake2b("|".join(map(str, parts)).encode(), digest_size=4).digest()
     return int.from_bytes(digest, "big") / 2**32
 
 
-def noisy(name: str, *, wrong: float = 0.15, silent: float = 0.05, harder: str = "") -> Annotate:
+def noisy(name, *, wrong=0.15, silent=0.05, harder=""):
     """Right but for a share of the answers, twice it where a word is in the prompt; and silent in some.
 
     A text ends with its true label, and an item asked again is another draw.
     """
-    asked: dict[tuple[str, str], int] = {}
+    asked = {}
 
-    def annotate(text: str, prompt: str) -> str:
+    def annotate(text, prompt):
         asked[text, prompt] = time = asked.get((text, prompt), 0) + 1
         right = text.split()[-1]
         draw = chance(name, text, prompt, time)
@@ -43,7 +38,7 @@ def noisy(name: str, *, wrong: float = 0.15, silent: float = 0.05, harder: str =
     return annotate
 
 
-def items(folder: Path, count: int = 24) -> None:
+def items(folder, count=24):
     """Texts about two sides."""
     rows = [
         f"{at},text {at} is {['right', 'left'][at % 2]},{['right', 'left'][at % 2]}" for at in range(count)
@@ -51,7 +46,7 @@ def items(folder: Path, count: int = 24) -> None:
     (folder / "items.csv").write_text("id,text,gold\n" + "\n".join(rows) + "\n", encoding="utf-8")
 
 
-def asked(path: Path, text: str, **models: Annotate) -> Study:
+def asked(path, text, **models):
     """A study, run."""
     path.write_text(text, encoding="utf-8")
     study = Study.open(path, functions=models)
@@ -59,7 +54,7 @@ def asked(path: Path, text: str, **models: Annotate) -> Study:
     return study
 
 
-def alpha(ratings: np.ndarray) -> float:
+def alpha(ratings):
     """Nominal alpha of items × raters, pair by pair; -1 is a missing rating."""
     codes = np.unique(ratings[ratings >= 0])
     pairs = np.zeros((codes.size, codes.size))
@@ -76,7 +71,7 @@ def alpha(ratings: np.ndarray) -> float:
     return float(1 - observed / expected)
 
 
-def alphas(counts: np.ndarray) -> np.ndarray:
+def alphas(counts):
     """Nominal alpha of many tables of counts at once, shape (tables, items, labels)."""
     paired = counts * (counts.sum(-1, keepdims=True) >= 2)
     ratings, margin = paired.sum(-1), paired.sum(-2)
@@ -86,13 +81,13 @@ def alphas(counts: np.ndarray) -> np.ndarray:
     return 1 - (1 - agreeing) / (1 - by_chance)
 
 
-def by_rows(ratings: np.ndarray, seed: int, resamples: int = 1000) -> tuple[float, float]:
+def by_rows(ratings, seed, resamples=1000):
     """The interval of promptstability: see `rows_drawn`."""
     low, high = np.percentile(rows_drawn(ratings, seed, resamples), [2.5, 97.5])
     return float(low), float(high)
 
 
-def rows_drawn(ratings: np.ndarray, seed: int, resamples: int = 1000) -> np.ndarray:
+def rows_drawn(ratings, seed, resamples=1000):
     """Alphas of labels drawn with replacement; one that is drawn twice counts once."""
     drawn = np.random.default_rng(derive(seed, "bootstrap", "row")).integers(
         0, ratings.size, (resamples, ratings.size)
@@ -104,9 +99,7 @@ def rows_drawn(ratings: np.ndarray, seed: int, resamples: int = 1000) -> np.ndar
     return alphas(has.sum(2).astype(float))
 
 
-def grid(
-    frame: pl.DataFrame, rows: str, columns: list[str], codes: dict[str, int], missing: int = -1
-) -> np.ndarray:
+def grid(frame, rows, columns, codes, missing=-1):
     """Labels as codes, a row an item and a column a rater; an answer without a label is ``missing``."""
     plain = frame.with_columns(pl.col(pl.Categorical).cast(pl.String))
     names = sorted(plain[rows].unique(), key=lambda name: (len(str(name)), str(name)))
@@ -120,11 +113,11 @@ def grid(
     return made
 
 
-def cells(made: PublishedTable) -> dict[tuple[Any, ...], dict[str, Any]]:
+def cells(made):
     """The rows of a table by the texts in them."""
     return {tuple(v for v in row.values() if isinstance(v, str)): row for row in made.rows()}
 
 
-def tabled(study: Any, name: str) -> list[dict[str, Any]]:
+def tabled(study, name):
     """A table's rows."""
     return table(study, name).rows()

@@ -1,19 +1,14 @@
 """A small study of each paper, answered by models of known behaviour: each table and figure has content."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import EntryPoint
-from pathlib import Path
-from typing import Any
 
 from tests.papers.planted import chance
 
-from quaver import Study, open_studies
+from quaver import open_studies
 from quaver.core import registry
-from quaver.core.model import Abilities, Answered
-from quaver.core.records import Message, Request, Response, Token
+from quaver.core.model import Abilities
+from quaver.core.records import Response, Token
 
 
 class Planted:
@@ -23,21 +18,21 @@ class Planted:
         logprobs=20, constraint=True, seed=True, decoding=frozenset({"top_p"}), continues=True, local=True
     )
 
-    def __init__(self, name: str = "planted", wrong: float = 0.2) -> None:
+    def __init__(self, name="planted", wrong=0.2):
         self._name, self._wrong = name, wrong
 
-    def identity(self) -> str:
+    def identity(self):
         """What is served."""
         return f"{self._name} {self._wrong}"
 
-    def provenance(self) -> Mapping[str, Any]:
+    def provenance(self):
         """What a reviewer wants to know."""
         return {"engine": "planted"}
 
-    def prepare(self, repeats: int) -> None:
+    def prepare(self, repeats):
         """Nothing to make ready."""
 
-    def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
+    def answer(self, requests):
         """Answer each call for itself."""
         for request in requests:
             prompt = "\n".join(message.content for message in request.prompt.messages)
@@ -47,7 +42,7 @@ class Planted:
                 [Response(*self._said(request, prompt, call.repeat), **counted) for call in request.calls],
             )
 
-    def _said(self, request: Request, prompt: str, repeat: int) -> tuple[Any, ...]:
+    def _said(self, request, prompt, repeat):
         """A text, and where log-probabilities are asked for its ending, no error, no thinking, its tokens."""
         right = "A" if "side A" in prompt else "B"
         other = "AB"[right == "A"]
@@ -77,11 +72,11 @@ class Planted:
             return (f"Let us see. Final answer: {given}",)
         return (given,)
 
-    def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
+    def count_tokens(self, prompts):
         """One a word."""
         return [sum(len(message.content.split()) for message in prompt) for prompt in prompts]
 
-    def close(self) -> None:
+    def close(self):
         """Nothing to let go of."""
 
 
@@ -165,7 +160,7 @@ Which of both?,5.0
 SIZE = 16
 
 
-def written(code: str, folder: Path) -> Path:
+def written(code, folder):
     """A paper's small study, not yet run."""
     for name in ("first", "second"):
         rows = [f"{at},{name} text {at} on side {'AB'[at % 2]},{'AB'[at % 2]}" for at in range(SIZE)]
@@ -177,7 +172,7 @@ def written(code: str, folder: Path) -> Path:
     return path
 
 
-def run(code: str, folder: Path) -> dict[str, Study]:
+def run(code, folder):
     """A paper's small study, run; the planted model is registered until the process ends."""
     entry = EntryPoint("planted", "tests.papers.small:Planted", "quaver.models")
     registry._entries("models")["planted"] = entry  # as an installed package would

@@ -1,15 +1,10 @@
 """The tables of a prompt's parts: every cell equals a few lines of NumPy on planted answers."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import polars as pl
 import pytest
 from tests.papers.planted import asked, chance, items, tabled
 
-from quaver import Study
 from quaver.papers import printed, table
 
 STUDY = """\
@@ -31,7 +26,7 @@ models: [{name: one, use: function}]
 """
 
 
-def annotate(text: str, prompt: str) -> str:
+def annotate(text, prompt):
     """Worse and more silent where it is asked politely; leans left where the labels are defined."""
     right, draw = text.split()[-1], chance("design", text, prompt)
     if draw < (0.3 if "Please" in prompt else 0.05):
@@ -42,17 +37,17 @@ def annotate(text: str, prompt: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def study(tmp_path_factory):
     folder = tmp_path_factory.mktemp("design")
     items(folder, 90)
     return asked(folder / "sides.yaml", STUDY, one=annotate)
 
 
-def answers(study: Study) -> pl.DataFrame:
+def answers(study):
     return study.annotations().with_columns(pl.col(pl.Categorical).cast(pl.String))
 
 
-def outcomes(frame: pl.DataFrame) -> dict[str, float]:
+def outcomes(frame):
     """Compliance, and accuracy and macro-F1 with and without the answers that have no label."""
     given, gold = frame["label"].to_numpy(), frame["gold"].to_numpy()
     has = np.array([one is not None for one in given])
@@ -67,12 +62,12 @@ def outcomes(frame: pl.DataFrame) -> dict[str, float]:
     return {name: float(value) for name, value in found.items()}
 
 
-def close(row: dict[str, Any], expected: dict[str, float]) -> None:
+def close(row, expected):
     for name, value in expected.items():
         assert row[name] == pytest.approx(value), name
 
 
-def test_levels_and_not_differences_alone(study: Study) -> None:
+def test_levels_and_not_differences_alone(study):
     made = table(study, "factor-levels")
     assert made.columns == (
         *("data set", "model", "factor", "level", "prompts", "compliance", "accuracy, labelled"),
@@ -89,7 +84,7 @@ def test_levels_and_not_differences_alone(study: Study) -> None:
         close(row, outcomes(answers(study).filter(pl.col(row["factor"]) == row["level"])))
 
 
-def test_differences_with_intervals_and_p(study: Study) -> None:
+def test_differences_with_intervals_and_p(study):
     rows = tabled(study, "factor-differences")
     assert [(row["factor"], row["from"], row["to"]) for row in rows] == [
         ("definition", "no", "yes"),
@@ -106,7 +101,7 @@ def test_differences_with_intervals_and_p(study: Study) -> None:
     assert rows[1]["compliance p"] < 0.05
 
 
-def test_the_share_of_each_class_by_its_name(study: Study) -> None:
+def test_the_share_of_each_class_by_its_name(study):
     rows = tabled(study, "label-shift")
     assert [(row["factor"], row["class"]) for row in rows] == [
         ("definition", "Left"),
@@ -126,7 +121,7 @@ def test_the_share_of_each_class_by_its_name(study: Study) -> None:
         close(row, expected)
 
 
-def test_every_prompt(study: Study) -> None:
+def test_every_prompt(study):
     rows = tabled(study, "prompts")
     assert [(row["definition"], row["tone"]) for row in rows] == [
         ("no", "plain"),
@@ -139,7 +134,7 @@ def test_every_prompt(study: Study) -> None:
         close(row, outcomes(answers(study).filter(mine)))
 
 
-def test_lengths_without_the_text_and_their_change(study: Study) -> None:
+def test_lengths_without_the_text_and_their_change(study):
     rows = {(row["factor"], row["level"]): row for row in tabled(study, "lengths")}
     plain, polite = rows["tone", "plain"], rows["tone", "polite"]
     assert polite["fixed words"] - plain["fixed words"] == 1  # "Please."
@@ -148,7 +143,7 @@ def test_lengths_without_the_text_and_their_change(study: Study) -> None:
     assert plain["tokens read"] is None  # a Python function counts none
 
 
-def test_the_lengths_of_several_data_sets_are_averaged(study: Study) -> None:
+def test_the_lengths_of_several_data_sets_are_averaged(study):
     """The paper's table 1 has one change for its four tasks: the mean of theirs."""
     (made,) = printed({"one": study, "two": study}, "lengths")
     for row in made.rows():
@@ -156,7 +151,7 @@ def test_the_lengths_of_several_data_sets_are_averaged(study: Study) -> None:
     assert {row["level"] for row in made.rows()} == {"plain", "polite", "no", "yes"}
 
 
-def test_tokens_and_money_for_each_call(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tokens_and_money_for_each_call(study, monkeypatch):
     from quaver.papers.paper_answers import StoredAnswers
 
     columns = ("factor", "level", "calls", "prompt_tokens", "completion_tokens", "money")
@@ -168,12 +163,12 @@ def test_tokens_and_money_for_each_call(study: Study, monkeypatch: pytest.Monkey
     close(row, {"US dollars per 1,000 calls": 1.125, "cost change": 0.125})
 
 
-def test_each_model_over_all_prompts(study: Study) -> None:
+def test_each_model_over_all_prompts(study):
     (row,) = tabled(study, "overall")
     close(row, outcomes(answers(study)))
 
 
-def test_texts_classes_and_answers(study: Study) -> None:
+def test_texts_classes_and_answers(study):
     made = {(row["data set"], row["class"]): row for row in tabled(study, "data-sets")}
     whole = made["sides (2)", "all"]
     assert [whole[name] for name in ("texts", "prompts", "models", "answers")] == [90, 4, 1, 360]
@@ -181,7 +176,7 @@ def test_texts_classes_and_answers(study: Study) -> None:
     assert made["all", "all"]["answers"] == 360
 
 
-def test_levels_as_the_paper_prints_them(study: Study) -> None:
+def test_levels_as_the_paper_prints_them(study):
     """Bold where a level is better by more than 2%."""
     for made, name in zip(
         printed(study, "factor-levels"), ("compliance", "accuracy, labelled"), strict=False
@@ -196,7 +191,7 @@ def test_levels_as_the_paper_prints_them(study: Study) -> None:
             assert ("<b>" in cells[2]) == (own - other > 0.02)
 
 
-def test_answers_as_written_and_whether_they_comply(study: Study) -> None:
+def test_answers_as_written_and_whether_they_comply(study):
     (row,) = tabled(study, "raw-outputs")
     assert row["answer"] == "Well."
     some = table(study, "raw-outputs", items=["7"]).rows()
@@ -204,7 +199,7 @@ def test_answers_as_written_and_whether_they_comply(study: Study) -> None:
     assert all((row["answer"] == "Well.") != (row["complies, or why not"] == "valid") for row in some)
 
 
-def test_prompts_in_full_without_the_text(study: Study) -> None:
+def test_prompts_in_full_without_the_text(study):
     rows = tabled(study, "prompt-texts")
     assert all("⟨text⟩" in row["text"] and "Which side is it?" in row["text"] for row in rows)
     assert ["Please." in row["text"] for row in rows] == [False, True, False, True]

@@ -1,26 +1,21 @@
 """Every table and figure of each paraphrase engine's study, of one and of several: none fails or is blank."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Mapping
 from contextlib import suppress
 from importlib.metadata import EntryPoint
-from typing import Any
 
 import pytest
 from tests.papers import small
 
 from quaver import Study, open_studies
 from quaver.core import registry
-from quaver.core.records import Request
 from quaver.errors import ModelError, QuaverError
 from quaver.papers import catalogue, figure, figures, table, tables
 from quaver.report.charts.svg import svg_text
 
 pytestmark = pytest.mark.long
 
-ENGINES: Mapping[str, str] = {
+ENGINES = {
     "file": "engine: file, path: words.csv",
     "surface": "engine: surface, strengths: [0.2, 0.6], k: 2",
     "llm": "engine: llm, model: small, temperatures: [0.7, 1.2], k: 2",
@@ -44,7 +39,7 @@ shared:
 class Rewording(small.Planted):
     """A planted annotator that rewords, too."""
 
-    def _said(self, request: Request, prompt: str, repeat: int) -> tuple[Any, ...]:
+    def _said(self, request, prompt, repeat):
         if "New instruction:" not in prompt:
             return super()._said(request, prompt, repeat)
         number = int(8 * small.chance(request.decoding.temperature, request.seed, repeat))
@@ -52,7 +47,7 @@ class Rewording(small.Planted):
 
 
 @pytest.fixture(scope="module", params=ENGINES)
-def stored(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Studies:
+def stored(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp("engines")
     entry = EntryPoint("rewording", "tests.papers.test_every_engine:Rewording", "quaver.models")
     registry._entries("models")["rewording"] = entry  # as an installed package would
@@ -74,12 +69,12 @@ def stored(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return studies
 
 
-def sources(stored: Studies) -> Mapping[str, Study | Studies]:
+def sources(stored):
     return {"several": stored, "one": stored["first"]}
 
 
 @pytest.mark.parametrize("several", ["several", "one"])
-def test_every_table_is_made(stored: Studies, several: str) -> None:
+def test_every_table_is_made(stored, several):
     source = sources(stored)[several]
     for name in tables():
         made = table(source, name)
@@ -90,7 +85,7 @@ def test_every_table_is_made(stored: Studies, several: str) -> None:
 
 
 @pytest.mark.parametrize("several", ["several", "one"])
-def test_every_figure_is_drawn_or_says_what_is_missing(stored: Studies, several: str) -> None:
+def test_every_figure_is_drawn_or_says_what_is_missing(stored, several):
     drawn = []
     for name in figures():
         try:
@@ -103,7 +98,7 @@ def test_every_figure_is_drawn_or_says_what_is_missing(stored: Studies, several:
 
 
 @pytest.mark.parametrize("name", ["costs", "cost-shares", "other-prices"])
-def test_paraphrases_that_a_model_wrote_have_a_price(stored: Studies, name: str) -> None:
+def test_paraphrases_that_a_model_wrote_have_a_price(stored, name):
     rows = table(stored, name).rows()
     assert rows
     by_model = "small" in str(stored["first"].spec.variants) and name != "other-prices"

@@ -1,7 +1,5 @@
 """Hostile names and texts come out of every table as text, in every format."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re
@@ -19,7 +17,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def study(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hostile") / "study"
     folder.mkdir()
     names = write_hostile(folder)
@@ -29,7 +27,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 
 @pytest.mark.parametrize("name", tables())
-def test_no_text_breaks_a_table(study: Study, name: str) -> None:
+def test_no_text_breaks_a_table(study, name):
     made = table(study, name)
     rows = list(csv.reader(io.StringIO(made.as_("csv"), newline="")))
     assert len({len(row) for row in rows}) == 1
@@ -46,7 +44,7 @@ def test_no_text_breaks_a_table(study: Study, name: str) -> None:
     )
 
 
-def check_tabulars(latex: str) -> None:
+def check_tabulars(latex):
     """Every line of a tabular has as many cells as it has columns."""
     found = re.findall(r"\\begin{tabular}{((?:[lr]|p{\d+pt})+)}\n(.*?)\\end{tabular}", latex, re.DOTALL)
     assert len(found) == latex.count(r"\begin{tabular}") > 0
@@ -61,7 +59,7 @@ KNOWN = re.compile(r"[\x20-\x7e\n\u00a1-\u017f–“”‘’]*")
 
 
 @pytest.mark.long
-def test_every_heading_and_note_is_latex(study: Study) -> None:
+def test_every_heading_and_note_is_latex(study):
     """What the tables say themselves: environments that end, braces in pairs, no sign that pdfLaTeX lacks."""
     for name in tables():
         made = table(study, name)
@@ -75,7 +73,7 @@ def test_every_heading_and_note_is_latex(study: Study) -> None:
         check_tabulars(latex)
 
 
-def test_some_of_them_have_rows(study: Study) -> None:
+def test_some_of_them_have_rows(study):
     for name in (
         "intra-stability",
         "inter-stability",
@@ -93,10 +91,10 @@ MEANT = ("strength", "paraphrase_temperature", "perturbation", "strategy", "trea
 
 
 @pytest.mark.parametrize("name", MEANT)
-def test_a_factor_and_a_group_may_have_a_name_that_tables_look_for(name: str, tmp_path: Path) -> None:
-    asked: list[str] = []
+def test_a_factor_and_a_group_may_have_a_name_that_tables_look_for(name, tmp_path):
+    asked = []
 
-    def label(text: str, prompt: str) -> str:
+    def label(text, prompt):
         asked.append(text)
         return "AB"[len(asked) * 7919 % 10 < 5]
 

@@ -1,10 +1,7 @@
 """The papers' figures fit a page: size, letters, panels over all pages, and what is said to be left out."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from tests.papers import small
@@ -23,21 +20,21 @@ INCHES = {720: 7.0, 360: 3.5}
 
 
 @pytest.fixture(scope="module", params=small.STUDIES)
-def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Studies]:
+def run(request, tmp_path_factory):
     return request.param, small.run(request.param, tmp_path_factory.mktemp(request.param))
 
 
-def pages_of(study: Studies, name: str, **chosen: object) -> list[str]:
+def pages_of(study, name, **chosen):
     """Every page as SVG, as its caption counts them."""
-    pages = [svg_text(figure(study, name, **chosen))]  # type: ignore[arg-type]
+    pages = [svg_text(figure(study, name, **chosen))]
     count = re.search(r"page 1 of (\d+)", pages[0])
     more = range(2, int(count[1]) + 1) if count else ()
-    return [*pages, *(svg_text(figure(study, name, page=page, **chosen)) for page in more)]  # type: ignore[arg-type]
+    return [*pages, *(svg_text(figure(study, name, page=page, **chosen)) for page in more)]
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("width", INCHES)
-def test_every_page_is_no_longer_than_a_page_and_can_be_read(run: tuple[str, Studies], width: int) -> None:
+def test_every_page_is_no_longer_than_a_page_and_can_be_read(run, width):
     code, study = run
     for kind in (kind for kind in catalogue.FIGURES.values() if kind.paper == code):
         for page in pages_of(study, f"{code}:{kind.number}", width=width):
@@ -49,20 +46,20 @@ def test_every_page_is_no_longer_than_a_page_and_can_be_read(run: tuple[str, Stu
 
 
 @pytest.fixture(scope="module")
-def strategies(tmp_path_factory: pytest.TempPathFactory) -> Studies:
+def strategies(tmp_path_factory):
     return small.run("errica-2025", tmp_path_factory.mktemp("strategies"))
 
 
-def headings(page: str) -> Counter[str]:
+def headings(page):
     """The texts of a page that name a data set and a model."""
     return Counter(re.findall(r">((?:first|second), (?:small|large)[^<]*)<", page))
 
 
-def test_the_pages_have_every_panel_once(strategies: Studies) -> None:
+def test_the_pages_have_every_panel_once(strategies):
     whole = pages_of(strategies, "errica-2025:6")
     narrow = pages_of(strategies, "errica-2025:6", columns=1)
     assert len(narrow) > len(whole)
-    every: Counter[str] = sum((headings(page) for page in narrow), Counter())
+    every = sum((headings(page) for page in narrow), Counter())
     assert every == sum((headings(page) for page in whole), Counter())
     assert set(every.values()) == {1}
     assert len(every) == 2 * 2 * 2
@@ -71,7 +68,7 @@ def test_the_pages_have_every_panel_once(strategies: Studies) -> None:
     assert error.value.expected == f"1 to {len(narrow)}"
 
 
-def test_a_figure_of_some_models_strategies_and_classes_says_so(strategies: Studies) -> None:
+def test_a_figure_of_some_models_strategies_and_classes_says_so(strategies):
     (page,) = pages_of(strategies, "errica-2025:4", models=["small"], strategies=["detailed"], classes=["A"])
     assert set(headings(page)) == {"first, small, detailed", "second, small, detailed"}
     assert {">A<", ">B<"} & {*re.findall(r">[AB]<", page)} == {">A<"}
@@ -80,12 +77,10 @@ def test_a_figure_of_some_models_strategies_and_classes_says_so(strategies: Stud
     assert all(heading.endswith(", simple, 0") for heading in headings(one))
     for wrong in ({"models": ["smal"]}, {"strategies": ["simpel"]}, {"classes": ["C"]}):
         with pytest.raises(UnknownName):
-            figure(strategies, "errica-2025:4", **wrong)  # type: ignore[arg-type]
+            figure(strategies, "errica-2025:4", **wrong)
 
 
-def test_the_command_writes_the_page_that_is_asked_for(
-    strategies: Studies, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_writes_the_page_that_is_asked_for(strategies, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     asked = [
         "figure",

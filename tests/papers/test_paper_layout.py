@@ -1,7 +1,5 @@
 """A paper's tables and figures, laid out: names of points, notes, heads."""
 
-from __future__ import annotations
-
 from quaver.core.records import Estimate
 from quaver.papers.catalogue import FigureKind
 from quaver.papers.paper_answers import NOTHING, UNKNOWN
@@ -10,29 +8,29 @@ from quaver.papers.published_table import Layout, PublishedTable, number, reason
 from quaver.report.tables.table import Table, plain
 
 
-def _made(values: list[float | None], notes: tuple[str, ...] = ()) -> PublishedTable:
+def _made(values, notes=()):
     rows = tuple((f"m{at}", "1", number(value)) for at, value in enumerate(values))
     return PublishedTable("t", "Caption", Table(("model", "x", "y"), rows, frozenset({1, 2})), notes)
 
 
-def _drawn(kind: FigureKind, table: PublishedTable) -> str:
+def _drawn(kind, table):
     return str(page_of(points(kind, [], table.rows()), 400, None, 1))
 
 
-def test_points_that_lie_on_each_other_share_a_name() -> None:
+def test_points_that_lie_on_each_other_share_a_name():
     kind = FigureKind("1", "Title", "points", x="x", y=["y"], name=["model"])
     drawn = _drawn(kind, _made([0.5, 0.5, 0.7]))
     assert "'m0; m1'" in drawn
     assert "'m2'" in drawn
 
 
-def test_many_points_that_lie_on_each_other_are_counted() -> None:
+def test_many_points_that_lie_on_each_other_are_counted():
     kind = FigureKind("1", "Title", "points", x="x", y=["y"], name=["model"])
     drawn = _drawn(kind, _made([0.5, 0.5, 0.5, 0.7]))
     assert "'m0 and 2 others'" in drawn
 
 
-def test_the_last_word_names_a_point_and_the_others_colour_it() -> None:
+def test_the_last_word_names_a_point_and_the_others_colour_it():
     kind = FigureKind("1", "Title", "points", x="x", y=["y"], name=["*"])
     rows = tuple((f"T{at}", heat, "1", number(0.1 * at)) for at in (1, 2) for heat in ("0.2", "0.7"))
     table = Table(
@@ -43,7 +41,7 @@ def test_the_last_word_names_a_point_and_the_others_colour_it() -> None:
     assert "'T3'" in drawn
 
 
-def test_the_rows_of_a_table_are_printed_as_its_columns_say() -> None:
+def test_the_rows_of_a_table_are_printed_as_its_columns_say():
     row = ("m", 3, 0.1234, Estimate("a", 0.5, 0.25, 0.75), {"one": 0.5, "two": UNKNOWN}, None, (0.1, None))
     declared = "model || n | share {1%} | a {2} | a 95% interval {0%} | of * | none | package's interval"
     made = table_of(declared, [row, ("k", 4, 0.5, 0.25, None, {"three": 1.0}, None, None)], (), "t")
@@ -54,14 +52,14 @@ def test_the_rows_of_a_table_are_printed_as_its_columns_say() -> None:
     assert second == ["k", "4", "50.0%", "0.25", NOTHING, NOTHING, NOTHING, "1.000", NOTHING, NOTHING]
 
 
-def test_an_axis_of_counts_has_whole_numbers() -> None:
+def test_an_axis_of_counts_has_whole_numbers():
     kind = FigureKind("1", "Title", "points", x="x", y=["y"], name=["model"])
     axis = _drawn(kind, _made([2.0, 3.0]))
     assert "'tickMinStep': 1" in axis
     assert "'tickMinStep'" not in _drawn(kind, _made([0.2, 0.3]))
 
 
-def test_a_layout_says_why_a_value_is_missing_only_where_one_is() -> None:
+def test_a_layout_says_why_a_value_is_missing_only_where_one_is():
     lacking = [Estimate(name, None, reason="why") for name in "ab"]
     notes = tuple(reasons([("m1", *lacking)], 1))
     assert notes == ("No value (a, b): why: m1.",)
@@ -72,7 +70,7 @@ def test_a_layout_says_why_a_value_is_missing_only_where_one_is() -> None:
     assert printed.table.rows[1][1] == NOTHING
 
 
-def test_signs_are_those_of_latex() -> None:
+def test_signs_are_those_of_latex():
     table = Table(
         ("model", "recovered by answer_markers", "temperatures"), (("m", "1", "2"),), frozenset({1, 2})
     )

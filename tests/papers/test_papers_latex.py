@@ -1,11 +1,8 @@
 """Every table as LaTeX, in one document that pdfLaTeX sets without an error or a line that sticks out."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 from tests.papers import small
@@ -32,7 +29,7 @@ SLOW = ("mixed-model",)
 """What takes long to fit is laid out as the others are."""
 
 
-def test_all_tables_in_one_document(tmp_path: Path) -> None:
+def test_all_tables_in_one_document(tmp_path):
     parts = []
     for code in small.STUDIES:
         folder = tmp_path / code

@@ -1,12 +1,9 @@
 """The page of the papers: it is as generated, and every row's command gives something on a small study."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.papers import small
@@ -20,10 +17,8 @@ pytestmark = pytest.mark.long
 _FILE = Path(__file__).parents[2] / "docs" / "papers_rows.py"
 
 
-def _loaded() -> Any:
+def _loaded():
     spec = importlib.util.spec_from_file_location("papers_rows", _FILE)
-    assert spec is not None
-    assert spec.loader is not None
     made = importlib.util.module_from_spec(spec)
     sys.modules["papers_rows"] = made
     spec.loader.exec_module(made)
@@ -33,12 +28,12 @@ def _loaded() -> Any:
 papers_rows = _loaded()
 
 
-def test_the_page_is_as_generated() -> None:
+def test_the_page_is_as_generated():
     text = papers_rows.PAGE.read_text(encoding="utf-8")
     assert papers_rows.page(text) == text, "python docs/papers_rows.py"
 
 
-def test_every_table_and_figure_has_a_row() -> None:
+def test_every_table_and_figure_has_a_row():
     commands = {code: [row.command for row in rows] for code, rows in papers_rows.ROWS.items()}
     for kind in catalogue.TABLES.values():
         assert any(f"table STUDY {kind.name}" in one for one in commands[kind.paper]), kind.name
@@ -52,14 +47,14 @@ _CELL = re.compile(r"(?<![\w.])\d+(\.\d+)?%?(?![\w.])")
 
 
 @pytest.fixture(scope="module", params=small.STUDIES)
-def study(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def study(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp(request.param)
     small.run(request.param, folder)
     return folder / f"{request.param}.yaml"
 
 
 @pytest.mark.long
-def test_every_command_gives_something(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_command_gives_something(study, monkeypatch):
     """A table has numbers, a figure is written, and whatever else prints does not print nothing."""
     monkeypatch.chdir(study.parent)
     seen = set()

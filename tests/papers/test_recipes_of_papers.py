@@ -1,11 +1,7 @@
 """The papers' recipes: written, planned in full, and small on a function in place of the model."""
 
-from __future__ import annotations
-
 import json
 import re
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -34,7 +30,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("code", PAPERS)
-def test_a_recipe_is_written_and_planned(code: str, tmp_path: Path) -> None:
+def test_a_recipe_is_written_and_planned(code, tmp_path):
     path = tmp_path / f"{code}.yaml"
     done = CliRunner().invoke(app(["init"]), ["init", code, str(path)])
     assert done.exit_code == 0, done.output
@@ -46,7 +42,7 @@ def test_a_recipe_is_written_and_planned(code: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("code", PAPERS)
-def test_every_table_of_a_recipe_is_made_of_its_small_version(code: str, tmp_path: Path) -> None:
+def test_every_table_of_a_recipe_is_made_of_its_small_version(code, tmp_path):
     path = tmp_path / f"{code}.yaml"
     text = study_of_kind(code).replace(
         "use: llamacpp, model: smollm2-135m-instruct, context: 512", "use: function"
@@ -76,13 +72,13 @@ def test_every_table_of_a_recipe_is_made_of_its_small_version(code: str, tmp_pat
         assert all(made.as_(form) for form in FORMATS)
 
 
-def test_every_paper_has_tables_and_a_wrong_name_is_one() -> None:
+def test_every_paper_has_tables_and_a_wrong_name_is_one():
     assert {kind.paper for kind in catalogue.TABLES.values()} == {*PAPERS}
     with pytest.raises(UnknownName, match="intra-stability"):
         catalogue.kind_of("intra-stabilty")
 
 
-def test_kinds_and_papers_are_listed_with_what_they_are_about() -> None:
+def test_kinds_and_papers_are_listed_with_what_they_are_about():
     shown = CliRunner().invoke(app(["init"]), ["init", "--list"], env={"COLUMNS": "300"})
     assert shown.exit_code == 0, shown.output
     for name in (*KINDS, *PAPERS):
@@ -90,7 +86,7 @@ def test_kinds_and_papers_are_listed_with_what_they_are_about() -> None:
         assert len(line.split()) > 5
 
 
-def test_the_command_lists_them_and_prints_one(tmp_path: Path) -> None:
+def test_the_command_lists_them_and_prints_one(tmp_path):
     path = digits(tmp_path)
     listed = CliRunner().invoke(app(["table"]), ["table", str(path)], env={"COLUMNS": "200"})
     assert listed.exit_code == 0, listed.output
@@ -101,7 +97,7 @@ def test_the_command_lists_them_and_prints_one(tmp_path: Path) -> None:
     assert isinstance(nowhere.exception, SpecError)
 
 
-def digits(folder: Path) -> Path:
+def digits(folder):
     """A study of six texts."""
     rows = "".join(f"{at},text {at},{at % 2}\n" for at in range(6))
     (folder / "items.csv").write_text(f"id,text,gold\n{rows}", encoding="utf-8")
@@ -115,7 +111,7 @@ def digits(folder: Path) -> Path:
     return path
 
 
-def test_the_command_prints_every_format(tmp_path: Path) -> None:
+def test_the_command_prints_every_format(tmp_path):
     path = digits(tmp_path)
     study = Study.open(path, functions={"one": lambda text, prompt: "1"})
     study.run()
@@ -126,7 +122,7 @@ def test_the_command_prints_every_format(tmp_path: Path) -> None:
         assert done.output.splitlines() == expected.rstrip("\n").splitlines()
 
 
-def uncommented(code: str) -> str:
+def uncommented(code):
     """A recipe with the studies that wait for the reader's data."""
     head, _, studies = study_of_kind(code).partition("\nstudies:\n")
     lines = []
@@ -146,7 +142,7 @@ WAITING = {
 """How many outcomes, data sets, benchmarks and tasks each paper has that Quaver cannot pass on."""
 
 
-def data_of(study: dict[str, Any], table: str) -> list[dict[str, Any]]:
+def data_of(study, table):
     """Rows with every column that a study reads; no text is in both of its tables."""
     items, labels = study["items"], study["task"]["labels"]
     codes = [one["code"] if isinstance(one, dict) else one for one in labels]
@@ -159,14 +155,14 @@ def data_of(study: dict[str, Any], table: str) -> list[dict[str, Any]]:
     )
     rows = []
     for at in range(2100):
-        row: dict[str, Any] = {name: f"{name} {at} of {table}" for name in fields}
+        row = {name: f"{name} {at} of {table}" for name in fields}
         if isinstance(options, str):
             row[options] = [f"option {n}" for n in range(len(codes) - (at % 6 == 5))]  # some have one less
         rows.append(row | ({column: values[at % len(values)]} if column else {}))
     return rows
 
 
-def write_table(path: Path, rows: list[dict[str, Any]]) -> None:
+def write_table(path, rows):
     """Rows in the form that a file's ending names."""
     match path.suffix:
         case ".jsonl":
@@ -180,7 +176,7 @@ def write_table(path: Path, rows: list[dict[str, Any]]) -> None:
 
 
 @pytest.mark.parametrize("code", WAITING)
-def test_the_studies_that_wait_for_data_are_planned_once_it_is_there(code: str, tmp_path: Path) -> None:
+def test_the_studies_that_wait_for_data_are_planned_once_it_is_there(code, tmp_path):
     path = tmp_path / f"{code}.yaml"
     path.write_text(uncommented(code), encoding="utf-8")
     waiting = {
@@ -202,9 +198,7 @@ def test_the_studies_that_wait_for_data_are_planned_once_it_is_there(code: str, 
 @pytest.mark.parametrize(
     ("code", "sample"), [("choices-and-temperature", 2), ("karmakar-2026", 2), ("atreja-2025", 2)]
 )
-def test_the_embedded_model_labels_half_of_a_small_version_or_more(
-    code: str, sample: int, tmp_path: Path
-) -> None:
+def test_the_embedded_model_labels_half_of_a_small_version_or_more(code, sample, tmp_path):
     """Fewer items than the recipe's small version has; half of the answers or more have a label."""
     path = tmp_path / f"{code}.yaml"
     path.write_text(

@@ -1,11 +1,5 @@
 """The tables of the reliability audit: every cell equals a few lines of NumPy on planted annotations."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import polars as pl
 import pytest
@@ -15,7 +9,6 @@ from tests.papers.planted import chance, items
 from quaver import Study
 from quaver.papers import catalogue, paper_figures, reliability_tables
 from quaver.papers.paper_answers import StoredAnswers
-from quaver.papers.published_table import PublishedTable
 
 STUDY = """\
 name: sides
@@ -46,7 +39,7 @@ MODELS = {"small": 0.35, "middle": 0.25, "large": 0.1}
 SIZE = 40
 
 
-def rows() -> Iterator[dict[str, Any]]:
+def rows():
     """Two rules of reading, of which one fails on reasoning; two confidences from tokens, two from words."""
     for model, wrong in MODELS.items():
         for prompt in PROMPTS:
@@ -83,7 +76,7 @@ def rows() -> Iterator[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def answers(tmp_path_factory: pytest.TempPathFactory) -> list[StoredAnswers]:
+def answers(tmp_path_factory):
     folder = tmp_path_factory.mktemp("audit")
     items(folder, 60)
     path = folder / "sides.yaml"
@@ -94,32 +87,32 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> list[StoredAnswers]:
     return [StoredAnswers("sides", Study.open(path, functions=functions), first, every)]
 
 
-def part(answers: list[StoredAnswers], evaluator: str, model: str, prompt: str | None = None) -> pl.DataFrame:
+def part(answers, evaluator, model, prompt=None):
     mine = (pl.col("evaluator") == evaluator) & (pl.col("model") == model)
     return answers[0].every.filter(mine if prompt is None else mine & (pl.col("perturbation") == prompt))
 
 
-def right(frame: pl.DataFrame) -> np.ndarray:
+def right(frame):
     return np.array([a == b for a, b in frame.select("label", "gold").iter_rows()], float)
 
 
-def ece(confidence: np.ndarray, correct: np.ndarray) -> float:
+def ece(confidence, correct):
     """Ten bins (a, b], 0 in the first."""
     at = np.clip(np.ceil(np.round(confidence * 10, 9)) - 1, 0, 9).astype(int)
     each = [abs((confidence - correct)[at == k].sum()) for k in range(10)]
     return float(sum(each) / confidence.size)
 
 
-def made_of(answers: list[StoredAnswers], name: str) -> PublishedTable:
+def made_of(answers, name):
     """A table of stored answers."""
     return catalogue.kind_of(name).make(answers)
 
 
-def shown(made: PublishedTable) -> list[dict[str, Any]]:
+def shown(made):
     return made.rows()
 
 
-def test_token_confidence_raw_and_normalised(answers: list[StoredAnswers]) -> None:
+def test_token_confidence_raw_and_normalised(answers):
     made = shown(made_of(answers, "token-ece"))
     assert [(row["model"], row["prompt"]) for row in made] == [(m, p) for m in MODELS for p in PROMPTS]
     for row in made:
@@ -134,7 +127,7 @@ def test_token_confidence_raw_and_normalised(answers: list[StoredAnswers]) -> No
         assert row["mass coverage"] == pytest.approx(0.6 if row["prompt"] == "moved" else 0.9)
 
 
-def cell(answers: list[StoredAnswers], name: str, model: str, prompt: str) -> dict[str, Any]:
+def cell(answers, name, model, prompt):
     """Parse rate and verbal calibration of one cell, whatever the parse rate."""
     own, token = part(answers, name, model, prompt), part(answers, "logprob", model, prompt)
     said = np.array([np.nan if one is None else one for one in own["confidence"]])
@@ -150,7 +143,7 @@ def cell(answers: list[StoredAnswers], name: str, model: str, prompt: str) -> di
 
 
 @pytest.mark.long
-def test_stated_confidence_where_enough_is_parsed(answers: list[StoredAnswers]) -> None:
+def test_stated_confidence_where_enough_is_parsed(answers):
     made = shown(made_of(answers, "verbal"))
     assert len(made) == 3 * len(PROMPTS) * 2
     for row in made:
@@ -169,7 +162,7 @@ def test_stated_confidence_where_enough_is_parsed(answers: list[StoredAnswers]) 
 
 
 @pytest.mark.long
-def test_prompts_pooled_as_in_table_2(answers: list[StoredAnswers]) -> None:
+def test_prompts_pooled_as_in_table_2(answers):
     """Over the cells that state enough, the answers of a model taken together."""
     made = shown(made_of(answers, "verbal-pooled"))
     assert [(row["model"], row["phrasing"]) for row in made] == [
@@ -194,7 +187,7 @@ def test_prompts_pooled_as_in_table_2(answers: list[StoredAnswers]) -> None:
 
 
 @pytest.mark.long
-def test_thresholds_and_both_phrasings(answers: list[StoredAnswers]) -> None:
+def test_thresholds_and_both_phrasings(answers):
     for row in shown(made_of(answers, "thresholds")):
         each = [cell(answers, row["phrasing"], row["model"], prompt) for prompt in PAPER]
         kept = [one for one in each if one["parse rate"] >= float(row["threshold"])]
@@ -214,13 +207,11 @@ def test_thresholds_and_both_phrasings(answers: list[StoredAnswers]) -> None:
         assert row["same sign"] == ("yes" if same else "no")
 
 
-def accuracies(
-    answers: list[StoredAnswers], model: str, evaluator: str = "answer_markers"
-) -> dict[str, float]:
+def accuracies(answers, model, evaluator="answer_markers"):
     return {prompt: float(right(part(answers, evaluator, model, prompt)).mean()) for prompt in PROMPTS}
 
 
-def test_spread_without_and_with_what_the_paper_leaves_out(answers: list[StoredAnswers]) -> None:
+def test_spread_without_and_with_what_the_paper_leaves_out(answers):
     made = made_of(answers, "spreads")
     assert made.columns[:9] == ("data set", "model", "size (billions)", *PROMPTS)
     for row, size in zip(shown(made), (1, 3, 8), strict=True):
@@ -232,19 +223,19 @@ def test_spread_without_and_with_what_the_paper_leaves_out(answers: list[StoredA
         assert row["spread, paper"] == pytest.approx(spread_of(each, PAPER))
 
 
-def spread_of(each: dict[str, float], prompts: tuple[str, ...]) -> float:
+def spread_of(each, prompts):
     some = [each[prompt] for prompt in prompts]
     return max(some) - min(some)
 
 
-def test_size_and_spread_are_correlated_by_rank(answers: list[StoredAnswers]) -> None:
+def test_size_and_spread_are_correlated_by_rank(answers):
     for row in shown(made_of(answers, "size-and-spread")):
         kept = PAPER if row["prompts"] == "paper" else PROMPTS
         spread = [spread_of(accuracies(answers, model), kept) for model in MODELS]
         assert row["ρ"] == pytest.approx(stats.spearmanr([1, 3, 8], spread).statistic)
 
 
-def test_repairs_and_the_paired_drop(answers: list[StoredAnswers]) -> None:
+def test_repairs_and_the_paired_drop(answers):
     for row in shown(made_of(answers, "repairs")):
         first = accuracies(answers, row["model"], "first_character")
         second = accuracies(answers, row["model"])
@@ -264,7 +255,7 @@ def test_repairs_and_the_paired_drop(answers: list[StoredAnswers]) -> None:
             assert row["recovered by answer_markers"] is None  # the suspect rule lost nothing
 
 
-def test_readiness_without_and_with_the_reasoning_prompt(answers: list[StoredAnswers]) -> None:
+def test_readiness_without_and_with_the_reasoning_prompt(answers):
     made = shown(made_of(answers, "readiness"))
     by = {(row["model"], row["criterion"]): row for row in made}
     for model in MODELS:
@@ -278,7 +269,7 @@ def test_readiness_without_and_with_the_reasoning_prompt(answers: list[StoredAns
         assert row["verdict"] in ("met", "not met", "undecided")
 
 
-def test_reliability_of_stated_over_token_confidence(answers: list[StoredAnswers]) -> None:
+def test_reliability_of_stated_over_token_confidence(answers):
     frame = part(answers, "decimal", "small", "original")
     (one,) = reliability_tables.reliability(frame)
     known = frame.filter(pl.col("confidence").is_not_null())
@@ -286,7 +277,7 @@ def test_reliability_of_stated_over_token_confidence(answers: list[StoredAnswers
     assert one["right"] == pytest.approx(right(known).mean())
 
 
-def test_the_curve_of_token_confidence_bin_by_bin(answers: list[StoredAnswers]) -> None:
+def test_the_curve_of_token_confidence_bin_by_bin(answers):
     """Means and shares of each bin, with Wilson's interval of single answers."""
     for model in MODELS:
         frame = part(answers, "logprob", model, "moved")
@@ -297,18 +288,14 @@ def test_the_curve_of_token_confidence_bin_by_bin(answers: list[StoredAnswers]) 
         for one, k in zip(made, np.unique(at), strict=True):
             assert one["confidence"] == pytest.approx(sure[at == k].mean())
             assert one["right"] == pytest.approx(hit[at == k].mean())
-            n, share, z = (
-                one["n"],
-                one["right"],
-                stats.norm.ppf(0.975),
-            )
+            n, share, z = (one["n"], one["right"], stats.norm.ppf(0.975))
             middle = (share + z**2 / 2 / n) / (1 + z**2 / n)
             half = z * np.sqrt(share * (1 - share) / n + z**2 / 4 / n**2) / (1 + z**2 / n)
             assert [one["right_low"], one["right_high"]] == pytest.approx([middle - half, middle + half])
 
 
 @pytest.mark.long
-def test_figures_name_the_models(answers: list[StoredAnswers], tmp_path: Path) -> None:
+def test_figures_name_the_models(answers, tmp_path):
     for number in "1234":
         kind = catalogue.figure_of(f"karmakar-2026:{number}")
         made = catalogue.kind_of(kind.table).make(answers) if kind.table else None
@@ -318,7 +305,7 @@ def test_figures_name_the_models(answers: list[StoredAnswers], tmp_path: Path) -
         paper_figures.save(chart, tmp_path / "drawn.svg")
 
 
-def shifts(answers: list[StoredAnswers], prompt: str) -> np.ndarray:
+def shifts(answers, prompt):
     """How far normalising moves ECE of each model at a prompt."""
     found = []
     for model in MODELS:
@@ -328,7 +315,7 @@ def shifts(answers: list[StoredAnswers], prompt: str) -> np.ndarray:
     return np.array(found)
 
 
-def test_what_normalising_moves_by_prompt(answers: list[StoredAnswers]) -> None:
+def test_what_normalising_moves_by_prompt(answers):
     rows = {row["prompt"]: row for row in shown(made_of(answers, "ece-shifts"))}
     assert list(rows) == [*PROMPTS, "all cells"]
     for prompt, row in rows.items():
@@ -343,13 +330,13 @@ def test_what_normalising_moves_by_prompt(answers: list[StoredAnswers]) -> None:
         assert row["95% interval low"] <= row["mean"] <= row["95% interval high"]
 
 
-def test_labels_among_the_likeliest_tokens(answers: list[StoredAnswers]) -> None:
+def test_labels_among_the_likeliest_tokens(answers):
     (row,) = shown(made_of(answers, "coverage"))
     assert row["cells with full coverage"] == f"0 / {len(MODELS) * len(PROMPTS)}"
     assert row["answers with full coverage"] == pytest.approx(0.75)
 
 
-def test_overconfidence_of_each_model_by_phrasing(answers: list[StoredAnswers]) -> None:
+def test_overconfidence_of_each_model_by_phrasing(answers):
     names = ("verbal minus accuracy", "verbal minus token", "ECE gap")
     for row in shown(made_of(answers, "phrasing-means")):
         each = [cell(answers, row["phrasing"], row["model"], prompt) for prompt in PAPER]
@@ -359,7 +346,7 @@ def test_overconfidence_of_each_model_by_phrasing(answers: list[StoredAnswers]) 
             assert row[name] == pytest.approx(np.mean([one[name] for one in kept]))
 
 
-def test_repairs_as_the_paper_prints_them(answers: list[StoredAnswers]) -> None:
+def test_repairs_as_the_paper_prints_them(answers):
     """A row a model at the prompt that asks for reasoning, and the mean of each column."""
     kind = catalogue.kind_of("repairs")
     (made,) = kind.printed(kind.make(answers))
@@ -370,7 +357,7 @@ def test_repairs_as_the_paper_prints_them(answers: list[StoredAnswers]) -> None:
 
 
 @pytest.mark.long
-def test_each_printed_table_has_its_rows(answers: list[StoredAnswers]) -> None:
+def test_each_printed_table_has_its_rows(answers):
     for name, count in {
         "spreads": 1,
         "verbal": 2,

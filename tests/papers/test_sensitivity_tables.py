@@ -1,16 +1,12 @@
 """The tables of sensitivity and consistency: every cell equals a few lines of NumPy on planted answers."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 from tests.papers.planted import asked, items, noisy, tabled
 
-from quaver import Study
 from quaver.core.seeds import derive
 from quaver.errors import QuaverError, UnknownName
 from quaver.papers import figure, printed, table
@@ -34,7 +30,7 @@ SIZE, WAYS = 14, 4
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def study(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sides")
     items(folder, SIZE)
     (folder / "words.csv").write_text(WORDS, encoding="utf-8")
@@ -42,7 +38,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     return asked(folder / "sides.yaml", STUDY, one=model)
 
 
-def block(study: Study, strategy: str) -> tuple[np.ndarray, np.ndarray]:
+def block(study, strategy):
     """Items × paraphrases: 0 and 1 for the labels, 2 for none; and the true labels."""
     frame = study.annotations().with_columns(pl.col(pl.Categorical).cast(pl.String))
     frame = frame.filter(pl.col("strategy") == strategy)
@@ -52,16 +48,16 @@ def block(study: Study, strategy: str) -> tuple[np.ndarray, np.ndarray]:
     return labels, np.array([codes[one] for one in frame["gold"]]).reshape(SIZE, WAYS)[:, 0]
 
 
-def shares(labels: np.ndarray) -> np.ndarray:
+def shares(labels):
     return np.stack([(labels == code).mean(1) for code in (0, 1, 2)], 1)
 
 
-def sensitivities(labels: np.ndarray) -> np.ndarray:
+def sensitivities(labels):
     p = shares(labels)
     return np.asarray(-(p * np.log(np.where(p > 0, p, 1))).sum(1) / np.log(3))
 
 
-def pairs(labels: np.ndarray, gold: np.ndarray, code: int | None = None) -> np.ndarray:
+def pairs(labels, gold, code=None):
     """1 less the total variation of all pairs of items of one class, each with itself among them."""
     p = shares(labels)
     alike = 1 - np.abs(p[:, None] - p[None]).sum(2) / 2
@@ -69,7 +65,7 @@ def pairs(labels: np.ndarray, gold: np.ndarray, code: int | None = None) -> np.n
     return alike[kept if code is None else kept & (gold[:, None] == code)]
 
 
-def recommended(labels: np.ndarray, gold: np.ndarray) -> float:
+def recommended(labels, gold):
     """The mean over classes of all pairs of two items, by the answers that have a label."""
     known = np.stack([(labels == code).sum(1) for code in (0, 1)], 1)
     p = known / known.sum(1, keepdims=True)
@@ -78,20 +74,20 @@ def recommended(labels: np.ndarray, gold: np.ndarray) -> float:
     return float(np.mean([alike[upper & (gold[:, None] == c) & (gold[None] == c)].mean() for c in (0, 1)]))
 
 
-def known_alone(labels: np.ndarray) -> float:
+def known_alone(labels):
     """Sensitivity of the answers that have a label, over ln 2."""
     known = np.stack([(labels == code).sum(1) for code in (0, 1)], 1)
     p = known / known.sum(1, keepdims=True)
     return float((-(p * np.log(np.where(p > 0, p, 1))).sum(1) / np.log(2)).mean())
 
 
-def pooled_f1(labels: np.ndarray, gold: np.ndarray) -> float:
+def pooled_f1(labels, gold):
     """Micro-F1 of all answers: an answer without a label is a miss, and no false alarm."""
     hits = (labels == gold[:, None]).sum()
     return float(2 * hits / ((labels < 2).sum() + labels.size))
 
 
-def baselined(study: Study, strategy: str, kind: str) -> np.ndarray:
+def baselined(study, strategy, kind):
     """The block with half of its labels swapped, or with all drawn, as the study's seed draws them."""
     frame = study.annotations().with_columns(pl.col(pl.Categorical).cast(pl.String))
     frame = frame.filter(pl.col("strategy") == strategy).with_row_index("place")
@@ -107,7 +103,7 @@ def baselined(study: Study, strategy: str, kind: str) -> np.ndarray:
     return labels[order.to_numpy()].reshape(SIZE, WAYS)
 
 
-def test_strategies_with_their_deviations(study: Study) -> None:
+def test_strategies_with_their_deviations(study):
     made = table(study, "strategies")
     assert made.columns[:10] == (
         *("data set", "model", "strategy", "paraphrases", "S", "S SD over items"),
@@ -131,7 +127,7 @@ def test_strategies_with_their_deviations(study: Study) -> None:
         assert row["Quaver's S 95% interval low"] <= row["Quaver's S"] <= row["Quaver's S 95% interval high"]
 
 
-def test_the_plane_by_class_beside_noise(study: Study) -> None:
+def test_the_plane_by_class_beside_noise(study):
     rows = tabled(study, "classes")
     assert [(row["strategy"], row["class"]) for row in rows] == [
         (strategy, name) for strategy in ("simple", "detailed") for name in ("Left", "Right")
@@ -147,7 +143,7 @@ def test_the_plane_by_class_beside_noise(study: Study) -> None:
             assert row[f"{kind} C"] == pytest.approx(pairs(drawn, gold, code).mean())
 
 
-def test_the_plane_by_item(study: Study) -> None:
+def test_the_plane_by_item(study):
     rows = tabled(study, "items")
     assert len(rows) == 2 * SIZE
     for row in rows:
@@ -168,7 +164,7 @@ def test_the_plane_by_item(study: Study) -> None:
             assert row[f"{kind} C"] == pytest.approx((1 - np.abs(p[at] - p[mine]).sum(1) / 2).mean())
 
 
-def test_what_the_violins_show(study: Study) -> None:
+def test_what_the_violins_show(study):
     for row in tabled(study, "violins"):
         labels, gold = block(study, row["strategy"])
         values = sensitivities(labels) if row["of"].startswith("sensitivity") else pairs(labels, gold)
@@ -179,7 +175,7 @@ def test_what_the_violins_show(study: Study) -> None:
         assert row["mean"] == pytest.approx(values.mean())
 
 
-def test_any_items_by_id(study: Study) -> None:
+def test_any_items_by_id(study):
     made = table(study, "matrix", items=["3", "0", "7"])
     assert made.columns == ("data set", "model", "strategy", "no.", "item", "class", "3", "0", "7")
     for row in made.rows():
@@ -191,7 +187,7 @@ def test_any_items_by_id(study: Study) -> None:
         table(study, "matrix", items=["3", "99"])
 
 
-def test_each_strategy_has_its_own_items_in_the_columns(study: Study) -> None:
+def test_each_strategy_has_its_own_items_in_the_columns(study):
     rows = table(study, "matrix").rows()
     for level in ("simple", "detailed"):
         labels = block(study, level)[0]
@@ -206,7 +202,7 @@ def test_each_strategy_has_its_own_items_in_the_columns(study: Study) -> None:
 
 
 @pytest.mark.parametrize("name", ["2", "3", "4", "5", "6", "classes"])
-def test_figures_hold_a_mark_for_each_row(study: Study, name: str, tmp_path: Path) -> None:
+def test_figures_hold_a_mark_for_each_row(study, name, tmp_path):
     chart = figure(study, f"errica-2025:{name}", width=360)
     text = str(chart.to_dict(validate=False))
     for level in ("simple", "detailed"):
@@ -216,7 +212,7 @@ def test_figures_hold_a_mark_for_each_row(study: Study, name: str, tmp_path: Pat
     assert (tmp_path / "drawn.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
-def test_what_has_no_figure_or_format_says_so(study: Study, tmp_path: Path) -> None:
+def test_what_has_no_figure_or_format_says_so(study, tmp_path):
     with pytest.raises(UnknownName, match="errica-2025:6"):
         figure(study, "errica-2025:7")
     with pytest.raises(QuaverError, match="nothing to draw"):
@@ -225,7 +221,7 @@ def test_what_has_no_figure_or_format_says_so(study: Study, tmp_path: Path) -> N
         save(figure(study, "errica-2025:classes"), tmp_path / "drawn.gif")
 
 
-def test_strategies_as_the_paper_prints_them(study: Study) -> None:
+def test_strategies_as_the_paper_prints_them(study):
     """A row a data set, S/C/F1 of each model and strategy in a cell, the best of a data set in bold."""
     first, second = printed(study, "strategies")
     long = {row["strategy"]: row for row in tabled(study, "strategies")}
@@ -245,7 +241,7 @@ def test_strategies_as_the_paper_prints_them(study: Study) -> None:
     assert '<th colspan="2">one</th>' in first.as_("html")
 
 
-def test_labels_of_items_over_paraphrases(study: Study) -> None:
+def test_labels_of_items_over_paraphrases(study):
     labels, _ = block(study, "simple")
     rows = [
         row for row in table(study, "label-shares", items=["3", "5"]).rows() if row["strategy"] == "simple"

@@ -1,27 +1,13 @@
 """The tables of prompt stability scores: every cell equals a few lines of NumPy on planted answers."""
 
-from __future__ import annotations
-
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
 import pytest
-from tests.papers.planted import (
-    alpha,
-    alphas,
-    asked,
-    by_rows,
-    chance,
-    grid,
-    items,
-    noisy,
-    rows_drawn,
-    tabled,
-)
+from tests.papers.planted import alpha, alphas, asked, by_rows, chance, grid, items, noisy, rows_drawn, tabled
 
-from quaver import Study, import_annotations
+from quaver import import_annotations
 from quaver.collect.run.progress import Price
 from quaver.core.seeds import derive
 from quaver.papers import catalogue, figure, printed, stability_tables, table
@@ -51,7 +37,7 @@ NA = 2
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def study(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sides")
     items(folder)
     (folder / "words.csv").write_text(WORDS, encoding="utf-8")
@@ -59,16 +45,16 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     return asked(folder / "sides.yaml", STUDY, **models)
 
 
-def of(study: Study, model: str, decoding: str) -> pl.DataFrame:
+def of(study, model, decoding):
     frame = study.annotations().with_columns(pl.col(pl.Categorical).cast(pl.String))
     return frame.filter(pl.col("model") == model, pl.col("decoding") == decoding)
 
 
-def repeats(study: Study, model: str, missing: int = NA) -> np.ndarray:
+def repeats(study, model, missing=NA):
     return grid(of(study, model, "again"), "item", ["repeat"], CODES, missing)
 
 
-def wordings(study: Study, model: str, heat: float | None = None, missing: int = NA) -> list[np.ndarray]:
+def wordings(study, model, heat=None, missing=NA):
     """Items × paraphrases in each repeat, the original among them."""
     frame = of(study, model, "reworded")
     if heat is not None:
@@ -76,7 +62,7 @@ def wordings(study: Study, model: str, heat: float | None = None, missing: int =
     return [grid(frame.filter(pl.col("repeat") == n), "item", ["variant"], CODES, missing) for n in (0, 1)]
 
 
-def balanced(study: Study, model: str, decoding: str) -> pl.DataFrame:
+def balanced(study, model, decoding):
     """Of each repeat's answers with a label as many as the repeat with the fewest has, by a seeded draw."""
     frame = of(study, model, decoding).filter(pl.col("label").is_not_null())
     others = [name for name in frame.columns if not frame[name].dtype.is_nested()]
@@ -87,7 +73,7 @@ def balanced(study: Study, model: str, decoding: str) -> pl.DataFrame:
     return frame.with_columns(draw=pl.Series(draw)).filter(place <= fewest)
 
 
-def test_the_same_prompt_again(study: Study) -> None:
+def test_the_same_prompt_again(study):
     made = table(study, "intra-stability")
     assert made.columns == (
         *("data set", "model", "n", "repeats", "PSS", "package's interval", "final width"),
@@ -125,7 +111,7 @@ def test_the_same_prompt_again(study: Study) -> None:
         assert row["adjacent mean width"] == pytest.approx(np.diff(steps).mean())
 
 
-def test_other_words(study: Study) -> None:
+def test_other_words(study):
     for row in tabled(study, "inter-stability"):
         each = {heat: np.mean([alpha(r) for r in wordings(study, row["model"], heat)]) for heat in (0.5, 5.0)}
         worst = min(each, key=lambda heat: each[heat])
@@ -149,7 +135,7 @@ def test_other_words(study: Study) -> None:
         assert ends == pytest.approx(np.percentile(np.mean(drawn, 0), [2.5, 97.5]))
 
 
-def test_by_temperature_with_the_papers_interval(study: Study) -> None:
+def test_by_temperature_with_the_papers_interval(study):
     rows = tabled(study, "inter-by-temperature")
     assert [(row["model"], row["temperature"]) for row in rows] == [
         (model, heat) for model in ("one", "two") for heat in ("0.5", "5")
@@ -170,7 +156,7 @@ def test_by_temperature_with_the_papers_interval(study: Study) -> None:
     assert wide[0]["sides, one, PSS"] == pytest.approx(rows[0]["PSS"])
 
 
-def test_by_repeat_with_the_papers_interval(study: Study) -> None:
+def test_by_repeat_with_the_papers_interval(study):
     for row in tabled(study, "intra-by-repeat"):
         k = int(row["repeats"])
         given = repeats(study, row["model"])[:, :k]
@@ -182,7 +168,7 @@ def test_by_repeat_with_the_papers_interval(study: Study) -> None:
         assert ends == pytest.approx([row["PSS"] - half, row["PSS"] + half])
 
 
-def test_original_filtered_and_balanced(study: Study) -> None:
+def test_original_filtered_and_balanced(study):
     for row in tabled(study, "stability-views"):
         model = row["model"]
         assert row["intra original"] == pytest.approx(alpha(repeats(study, model)))
@@ -200,7 +186,7 @@ def test_original_filtered_and_balanced(study: Study) -> None:
         assert row["answers with a label"] == row["exact answers"] == pytest.approx(valid)
 
 
-def test_answers_as_written(study: Study) -> None:
+def test_answers_as_written(study):
     for row in tabled(study, "raw-answers"):
         given = repeats(study, row["model"])  # left, right and one way of saying nothing
         assert row["raw α"] == pytest.approx(alpha(given))
@@ -212,18 +198,18 @@ def test_answers_as_written(study: Study) -> None:
 SPELLED = {"1": ("1", "1.0", "1 - right", " 1\n"), "0": ("0", "0", "It is 0.", "0")}
 
 
-def spelled(text: str, time: int) -> str:
+def spelled(text, time):
     """Right in four cases of five, in one of the spellings."""
     label = "01"[text.endswith("right")]
     label = label if chance("spelled", text, time) > 0.2 else {"0": "1", "1": "0"}[label]
     return SPELLED[label][int(4 * chance("spelling", text, time))]
 
 
-def test_answers_as_written_exact_codes_and_what_quaver_reads(tmp_path: Path) -> None:
+def test_answers_as_written_exact_codes_and_what_quaver_reads(tmp_path):
     """Each spelling is a category of its own; a code alone (or its number) is exact; Quaver reads more."""
     times = dict[str, int]()
 
-    def model(text: str, prompt: str) -> str:
+    def model(text, prompt):
         times[text] = times.get(text, -1) + 1
         return spelled(text, times[text])
 
@@ -257,7 +243,7 @@ def test_answers_as_written_exact_codes_and_what_quaver_reads(tmp_path: Path) ->
     assert (row["PSS"], row["Quaver's PSS"]) == (pytest.approx(alpha(raw)), pytest.approx(alpha(read)))
 
 
-def test_labels_that_were_imported_without_answers_are_what_was_written(tmp_path: Path) -> None:
+def test_labels_that_were_imported_without_answers_are_what_was_written(tmp_path):
     rows = [f"{at},{n},{['a', 'b'][(at + n * (at % 3 == 0)) % 2]}" for at in range(12) for n in range(4)]
     (tmp_path / "labels.csv").write_text("id,repeat,label\n" + "\n".join(rows) + "\n", encoding="utf-8")
     study, _ = import_annotations(tmp_path / "labels.csv", tmp_path / "study")
@@ -266,7 +252,7 @@ def test_labels_that_were_imported_without_answers_are_what_was_written(tmp_path
     assert row["exact answers"] == 1
 
 
-def test_subsamples_are_the_seeded_draws(study: Study) -> None:
+def test_subsamples_are_the_seeded_draws(study):
     """Items whose keys are smallest, 1,000 times, without replacement; alpha of the labels of those alone."""
     made = tabled(study, "subsamples")
     rows = {
@@ -295,7 +281,7 @@ def test_subsamples_are_the_seeded_draws(study: Study) -> None:
                 assert ends == pytest.approx(np.percentile(drawn, [2.5, 97.5]))
 
 
-def test_subsamples_lie_about_the_whole(study: Study) -> None:
+def test_subsamples_lie_about_the_whole(study):
     made = tabled(study, "subsamples")
     for model in ("one", "two"):
         own = [row for row in made if (row["model"], row["prompts"]) == (model, "intra")]
@@ -306,7 +292,7 @@ def test_subsamples_lie_about_the_whole(study: Study) -> None:
         assert last < half
 
 
-def test_two_models(study: Study) -> None:
+def test_two_models(study):
     (row,) = tabled(study, "models")
     one, two = repeats(study, "one"), repeats(study, "two")
     between = [alpha(np.stack([one[:, k], two[:, k]], 1)) for k in range(6)]
@@ -321,7 +307,7 @@ def test_two_models(study: Study) -> None:
     assert (row["first PSS"], row["second PSS"]) == (pytest.approx(alpha(one)), pytest.approx(alpha(two)))
 
 
-def test_poor_prompts_with_their_words_worst_first(study: Study) -> None:
+def test_poor_prompts_with_their_words_worst_first(study):
     rows = tabled(study, "poor-prompts")
     values = [row["α with the original"] for row in rows]
     assert values == sorted(values)
@@ -335,7 +321,7 @@ def test_poor_prompts_with_their_words_worst_first(study: Study) -> None:
         assert row["α with the original"] == pytest.approx(np.mean(each))
 
 
-def test_no_text_breaks_a_format(study: Study) -> None:
+def test_no_text_breaks_a_format(study):
     made = table(study, "poor-prompts")
     assert any("<b>side</b>" in row["prompt"] for row in made.rows())
     shown = made.as_("markdown")
@@ -351,7 +337,7 @@ def test_no_text_breaks_a_format(study: Study) -> None:
     assert "\n\"'=What" in made.as_("csv").replace("sides,one,5,", "\n").replace("sides,two,5,", "\n")
 
 
-def test_costs_are_the_ledgers(study: Study) -> None:
+def test_costs_are_the_ledgers(study):
     assert [(row["model"], row["calls"]) for row in tabled(study, "costs")] == [
         ("one", 24 * (6 + 5 * 2)),
         ("two", 24 * (6 + 5 * 2)),
@@ -359,29 +345,29 @@ def test_costs_are_the_ledgers(study: Study) -> None:
     ]
 
 
-def test_costs_are_split_into_what_is_read_and_written() -> None:
+def test_costs_are_split_into_what_is_read_and_written():
     """3 dollars of a batch: 2,000 tokens read at 1 and 500 written at 4 dollars a million cost alike."""
     prices = {"one": Price(input=1.0, output=4.0, cached=0.1)}
     source = SimpleNamespace(study=SimpleNamespace(source=SimpleNamespace(prices=prices)))
     spent = Cost("one", 10, 0, 0, 2000, 0, 500, 3.0)
-    assert stability_tables._money(source, spent) == (1.5, 1.5, 3.0)  # type: ignore[arg-type]
+    assert stability_tables._money(source, spent) == (1.5, 1.5, 3.0)
     unknown = spent._replace(model="two")
-    assert stability_tables._money(source, unknown) == (None, None, 3.0)  # type: ignore[arg-type]
+    assert stability_tables._money(source, unknown) == (None, None, 3.0)
 
 
-def test_costs_of_a_part_of_the_items() -> None:
+def test_costs_of_a_part_of_the_items():
     """Of 400 calls for 3 dollars, a quarter is 100 calls and 0.75 dollars."""
     prices = {"one": Price(input=1.0, output=4.0, cached=0.1)}
     spent = Cost("one", 400, 0, 0, 2000, 0, 500, 3.0)
     own = SimpleNamespace(name="sides", study=SimpleNamespace(source=SimpleNamespace(prices=prices)))
     own.costs = lambda: [spent]
-    row, total = catalogue.kind_of("cost-shares").make([own]).rows()  # type: ignore[list-item]
+    row, total = catalogue.kind_of("cost-shares").make([own]).rows()
     assert [row[name] for name in ("input cost", "output cost", "total cost")] == [1.5, 1.5, 3.0]
     assert [row[name] for name in ("2%", "5%", "10%", "25%", "50%", "75%")] == [8, 20, 40, 100, 200, 300]
     assert total["25%"] == 0.75
 
 
 @pytest.mark.parametrize("number", ["1", "2", "3", "B.1", "B.2", "B.3", "B.4"])
-def test_the_curves_are_drawn_for_each_model(study: Study, number: str) -> None:
+def test_the_curves_are_drawn_for_each_model(study, number):
     text = str(figure(study, f"barrie-2025:{number}", width=360).to_dict(validate=False))
     assert all(f"sides, {model}" in text for model in ("one", "two"))

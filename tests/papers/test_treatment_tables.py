@@ -1,7 +1,5 @@
 """The tables of treatments and temperatures: every cell equals a few lines of NumPy on planted answers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -10,7 +8,6 @@ import pytest
 from scipy import optimize, special, stats
 from tests.papers.planted import asked, chance, items, noisy, tabled
 
-from quaver import Study
 from quaver.papers import table
 
 STUDY = """\
@@ -33,13 +30,13 @@ HEATS = (0.2, 0.5, 1.0)
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def study(tmp_path_factory):
     folder = tmp_path_factory.mktemp("quiz")
     items(folder, 16)
     return asked(folder / "quiz.yaml", STUDY, one=noisy("quiz", harder="Hard", silent=0.1))
 
 
-def block(study: Study, treatment: str, heat: float) -> tuple[np.ndarray, np.ndarray]:
+def block(study, treatment, heat):
     """Items × repeats of one configuration: 0 and 1 for the labels, 2 for none; and the true labels."""
     frame = study.annotations().with_columns(pl.col(pl.Categorical).cast(pl.String))
     frame = frame.filter(pl.col("treatment") == treatment, pl.col("temperature") == heat)
@@ -49,7 +46,7 @@ def block(study: Study, treatment: str, heat: float) -> tuple[np.ndarray, np.nda
     return labels, np.array([codes[one] for one in frame["gold"]]).reshape(16, 4)[:, 0]
 
 
-def outcomes(labels: np.ndarray, gold: np.ndarray) -> dict[str, np.ndarray]:
+def outcomes(labels, gold):
     """Each item's four outcomes; mode frequency is missing where no repeat has a label."""
     counts = np.stack([(labels == code).sum(1) for code in (0, 1, 2)], 1)
     shares = counts / counts.sum(1, keepdims=True)
@@ -63,7 +60,7 @@ def outcomes(labels: np.ndarray, gold: np.ndarray) -> dict[str, np.ndarray]:
     }
 
 
-def test_configurations_side_by_side(study: Study) -> None:
+def test_configurations_side_by_side(study):
     made = table(study, "configurations")
     names = ("accuracy", "strict stability", "mode frequency", "entropy (bits)")
     heads = [f"{name}{part}" for name in names for part in ("", " 95% interval")]
@@ -83,7 +80,7 @@ def test_configurations_side_by_side(study: Study) -> None:
         assert row["answers with a label"] == pytest.approx((labels != 2).mean())
 
 
-def test_questions_over_all_configurations(study: Study) -> None:
+def test_questions_over_all_configurations(study):
     rows = {row["question"]: row for row in tabled(study, "questions")}
     assert list(rows) == [str(at) for at in range(16)]
     each = [outcomes(*block(study, t, heat)) for t in ("T0", "T1") for heat in HEATS]
@@ -93,7 +90,7 @@ def test_questions_over_all_configurations(study: Study) -> None:
             assert row[name] == pytest.approx(np.nanmean([one[name][at] for one in each])), name
 
 
-def test_questions_by_configuration(study: Study) -> None:
+def test_questions_by_configuration(study):
     """A cell is a question's runs in one configuration."""
     rows = tabled(study, "question-configurations")
     assert len(rows) == 16 * 2 * len(HEATS)
@@ -106,7 +103,7 @@ def test_questions_by_configuration(study: Study) -> None:
             assert row[name] == pytest.approx(each[name][at], nan_ok=True), name
 
 
-def test_temperature_as_a_factor(study: Study) -> None:
+def test_temperature_as_a_factor(study):
     rows = tabled(study, "temperatures")
     accuracy = []
     for row, heat in zip(rows, HEATS, strict=True):
@@ -124,7 +121,7 @@ def test_temperature_as_a_factor(study: Study) -> None:
             assert row["accuracy less lowest temperature"] is None
 
 
-def of_items(text: str, prompt: str) -> str:
+def of_items(text, prompt):
     """Right more often about some items than about others, and less often where it is hard."""
     asked_before[text, prompt] = time = asked_before.get((text, prompt), 0) + 1
     odds = 0.8 + 1.5 * stats.norm.ppf(chance("item", text)) - (0.9 if "Hard" in prompt else 0)
@@ -134,18 +131,18 @@ def of_items(text: str, prompt: str) -> str:
     return {"left": "right", "right": "left"}[right]
 
 
-asked_before: dict[tuple[str, str], int] = {}
+asked_before = {}
 
 
 @pytest.fixture(scope="module")
-def differing(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def differing(tmp_path_factory):
     """Items that differ in difficulty, as a random intercept has it."""
     folder = tmp_path_factory.mktemp("differing")
     items(folder, 24)
     return asked(folder / "quiz.yaml", STUDY, one=of_items)
 
 
-def less_likely(theta: np.ndarray, design: np.ndarray, right: np.ndarray) -> float:
+def less_likely(theta, design, right):
     """Less the log likelihood of β and log sd, each item's integral by sums over a fine grid.
 
     Args:
@@ -162,7 +159,7 @@ def less_likely(theta: np.ndarray, design: np.ndarray, right: np.ndarray) -> flo
     return -float(special.logsumexp(terms, axis=1).sum())
 
 
-def fitted(design: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+def fitted(design, right):
     """What maximises the likelihood, its standard errors by the curvature, and the log likelihood."""
     size = design.shape[2] + 1
     best = optimize.minimize(
@@ -184,13 +181,13 @@ Rows = dict[tuple[str, str], dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def rows(differing: Study) -> Rows:
+def rows(differing):
     """The table, by how the temperature enters and by term."""
     return {(row["temperature"], row["term"]): row for row in tabled(differing, "mixed-model")}
 
 
 @pytest.mark.long
-def test_the_mixed_model_is_the_maximum_of_its_likelihood(differing: Study, rows: Rows) -> None:
+def test_the_mixed_model_is_the_maximum_of_its_likelihood(differing, rows):
     """Each cell, by a fit of its own."""
     frame = differing.annotations().with_columns(pl.col(pl.Categorical).cast(pl.String))
     frame = frame.with_columns(pl.col("item").cast(pl.Int64)).sort(

@@ -3,14 +3,10 @@
 ``make test-promptstability`` installs it into a folder of its own; without it these tests are skipped.
 """
 
-from __future__ import annotations
-
 import importlib.metadata
 import re
 import sys
-from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -18,14 +14,14 @@ import pytest
 import quaver.promptstability as ours
 from quaver.promptstability import PromptStabilityAnalysis
 
-theirs: Any = pytest.importorskip("promptstability.core", reason="make test-promptstability installs it")
+theirs = pytest.importorskip("promptstability.core", reason="make test-promptstability installs it")
 pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore")]
 
 MODES = ["cumulative_alpha", "adjacent_alpha"]
 PROMPT = ("Here is some news about the economy.", "Answer 0 or 1.")
 
 
-def readme() -> list[str]:
+def readme():
     """The code of the newest README, a step each."""
     text = importlib.metadata.metadata("promptstability").get_payload()
     assert isinstance(text, str)
@@ -37,23 +33,23 @@ def readme() -> list[str]:
 class Completions:
     """An annotator in place of OpenAI's and Ollama's servers."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.calls = 0
 
-    def answer(self, text: str, prompt: str) -> str:
+    def answer(self, text, prompt):
         self.calls += 1
         return str((len(text) + (self.calls * 7 + len(prompt)) % 11 // 10) % 2)
 
-    def create(self, *, messages: list[dict[str, str]], **_: Any) -> Any:
+    def create(self, *, messages, **_):
         said = self.answer(messages[1]["content"], messages[0]["content"])
         return SimpleNamespace(choices=[SimpleNamespace(message=SimpleNamespace(content=said))])
 
-    def chat(self, *, messages: list[dict[str, str]], **_: Any) -> Any:
+    def chat(self, *, messages, **_):
         return {"message": {"content": self.answer(messages[1]["content"], messages[0]["content"])}}
 
 
 @pytest.fixture
-def services(monkeypatch: pytest.MonkeyPatch) -> None:
+def services(monkeypatch):
     """The modules that the README imports: servers that answer at once, and Quaver in the package's place."""
     served = Completions()
     client = SimpleNamespace(chat=SimpleNamespace(completions=served))
@@ -71,9 +67,9 @@ def services(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("services")
-def test_every_step_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_step_of_the_readme_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    scope: dict[str, Any] = {}
+    scope = {}
     steps = readme()
     assert len(steps) >= 8
     for step in steps:
@@ -83,28 +79,24 @@ def test_every_step_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monke
     assert set(scope["score_map"]) == set(scope["intra_summaries"]) == set(MODES)
 
 
-def rephrased(text: str, count: int, temperature: float) -> list[str]:
+def rephrased(text, count, temperature):
     return [f"{text} In other words {number}, {temperature:g}." for number in range(count)]
 
 
 @pytest.fixture(scope="module")
-def both() -> dict[str, Any]:
+def both():
     """Both packages, asked the same about the package's own example data."""
     texts = list(theirs.load_example_data()["body"])
 
-    class Package(theirs.PromptStabilityAnalysis):  # type: ignore[misc,name-defined]
+    class Package(theirs.PromptStabilityAnalysis):
         """The package, with phrases in place of PEGASUS's."""
 
         def _PromptStabilityAnalysis__paraphrase_sentence(  # noqa: N802
-            self,
-            input_text: str,
-            num_return_sequences: int = 10,
-            num_beams: int = 50,
-            temperature: float = 1.0,
-        ) -> list[str]:
+            self, input_text, num_return_sequences=10, num_beams=50, temperature=1.0
+        ):
             return rephrased(input_text, num_return_sequences, temperature)
 
-    def annotator() -> Any:
+    def annotator():
         served = Completions()
         return lambda text, prompt: int(served.answer(text, prompt))
 
@@ -116,7 +108,7 @@ def both() -> dict[str, Any]:
     }
 
 
-def close(quaver: dict[Any, dict[str, float]], package: dict[Any, dict[str, float]]) -> None:
+def close(quaver, package):
     """The same places, and scores that differ by no more than two draws of 150 resamples do."""
     assert list(quaver) == list(package)
     for place, score in package.items():
@@ -125,7 +117,7 @@ def close(quaver: dict[Any, dict[str, float]], package: dict[Any, dict[str, floa
             assert quaver[place][name] == pytest.approx(value, abs=off), (place, name)
 
 
-def test_scores_of_repeats_are_the_packages(both: dict[str, Any]) -> None:
+def test_scores_of_repeats_are_the_packages(both):
     asked = {"iterations": 3, "bootstrap_samples": 150, "analysis_modes": MODES, "return_summaries": True}
     package, quaver = (both[name].intra_pss(*PROMPT, **asked) for name in ("theirs", "ours"))
     for mode in MODES:
@@ -138,7 +130,7 @@ def test_scores_of_repeats_are_the_packages(both: dict[str, Any]) -> None:
     }
 
 
-def test_summaries_are_the_packages_to_the_last_digit(both: dict[str, Any]) -> None:
+def test_summaries_are_the_packages_to_the_last_digit(both):
     scores, _ = both["theirs"].intra_pss(*PROMPT, 5, 20, MODES)
     for tolerances in ({}, {"threshold": 0.9, "estimate_tolerance": 0.002, "precision_tolerance": 0.06}):
         summaries = (both[name].summarize_intra_scores(scores, **tolerances) for name in ("ours", "theirs"))
@@ -146,7 +138,7 @@ def test_summaries_are_the_packages_to_the_last_digit(both: dict[str, Any]) -> N
             assert quaver == pytest.approx(package, abs=1e-12, nan_ok=True)
 
 
-def test_scores_of_paraphrases_are_the_packages(both: dict[str, Any]) -> None:
+def test_scores_of_paraphrases_are_the_packages(both):
     asked = {"nr_variations": 3, "temperatures": [0.5, 2.0], "bootstrap_samples": 150}
     (theirs, frame), (quaver, own) = (both[name].inter_pss(*PROMPT, **asked) for name in ("theirs", "ours"))
     close(quaver, theirs)

@@ -1,12 +1,8 @@
 """promptstability's class on Quaver's arithmetic."""
 
-from __future__ import annotations
-
 import csv
 import inspect
 import math
-from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -24,16 +20,16 @@ SURFACE = pytest.mark.filterwarnings("ignore:the paraphrases are small edits")
 class Annotator:
     """Labels that depend on the text, and now and then on the prompt and the call."""
 
-    def __init__(self) -> None:
-        self.calls: list[tuple[str, str]] = []
+    def __init__(self):
+        self.calls = []
 
-    def __call__(self, text: str, prompt: str, temperature: float = 0.1) -> str:
+    def __call__(self, text, prompt, temperature=0.1):
         self.calls.append((text, prompt))
         flips = (len(self.calls) * 7 + len(prompt)) % 11 == 0
         return str((int(text.split()[1]) + flips) % 2)
 
 
-def analysis(**options: Any) -> PromptStabilityAnalysis:
+def analysis(**options):
     return PromptStabilityAnalysis(Annotator(), TEXTS, **options)
 
 
@@ -56,13 +52,13 @@ def analysis(**options: Any) -> PromptStabilityAnalysis:
         ),
     ],
 )
-def test_arguments_are_promptstabilitys_in_its_order(method: str, names: str) -> None:
+def test_arguments_are_promptstabilitys_in_its_order(method, names):
     parameters = inspect.signature(getattr(PromptStabilityAnalysis, method)).parameters.values()
     taken = [one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD]
     assert taken == ["self", *names.split()]
 
 
-def test_the_scores_of_repeats_and_their_frame(tmp_path: Path) -> None:
+def test_the_scores_of_repeats_and_their_frame(tmp_path):
     psa = analysis()
     scores, frame = psa.intra_pss("Is it odd?", "Answer 0 or 1.", 4, 200, save_csv=tmp_path / "intra.csv")
     assert list(scores) == [1, 2, 3]
@@ -93,7 +89,7 @@ def test_the_scores_of_repeats_and_their_frame(tmp_path: Path) -> None:
     assert read["alpha"].to_numpy() == pytest.approx(frame["alpha"].to_numpy(), nan_ok=True)
 
 
-def test_saved_annotations_are_scored_and_summed_up() -> None:
+def test_saved_annotations_are_scored_and_summed_up():
     _, saved = analysis().intra_pss("Is it odd?", "0 or 1.", 6, 10)
     psa = PromptStabilityAnalysis(None, [], load_generation_models=False)
     both = ["cumulative_alpha", "adjacent_alpha"]
@@ -109,7 +105,7 @@ def test_saved_annotations_are_scored_and_summed_up() -> None:
     assert answers[0].keys() == scores.keys()
 
 
-def scores_of(*alphas: float, width: float = 0.1) -> dict[int, dict[str, float]]:
+def scores_of(*alphas, width=0.1):
     ends = [(alpha, alpha - width / 2, alpha + width / 2) for alpha in alphas]
     return {
         k: dict(zip(("Average Alpha", "CI Lower", "CI Upper"), row, strict=True))
@@ -117,7 +113,7 @@ def scores_of(*alphas: float, width: float = 0.1) -> dict[int, dict[str, float]]
     }
 
 
-def test_summaries_by_hand() -> None:
+def test_summaries_by_hand():
     psa = PromptStabilityAnalysis(None, [])
     scores = {
         "cumulative_alpha": scores_of(0.7, 0.86, 0.85, 0.856),
@@ -135,7 +131,7 @@ def test_summaries_by_hand() -> None:
 
 
 @SURFACE
-def test_the_scores_of_paraphrases_and_their_frame() -> None:
+def test_the_scores_of_paraphrases_and_their_frame():
     psa = analysis()
     scores, frame = psa.inter_pss("Does this text have an odd number?", "0 or 1.", 3, [0.5, 2.0])
     assert list(scores) == [0.5, 2.0]
@@ -163,23 +159,21 @@ def test_the_scores_of_paraphrases_and_their_frame() -> None:
         assert scores[temperature]["Alpha"] == pytest.approx(krippendorff_alpha(wide, resamples=0).value)
 
 
-def test_small_edits_say_that_they_are_not_pegasus_paraphrases() -> None:
+def test_small_edits_say_that_they_are_not_pegasus_paraphrases():
     with pytest.warns(UserWarning, match="PEGASUS"):
         analysis().inter_pss("Is this text odd, or is it not?", nr_variations=1, temperatures=[1.0])
 
 
-def test_pegasus_is_sampled_at_promptstabilitys_temperatures(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[float] = []
+def test_pegasus_is_sampled_at_promptstabilitys_temperatures(monkeypatch):
+    drawn = []
 
     class Sampler:
         limit = 60
 
-        def tokens(self, text: str) -> int:
+        def tokens(self, text):
             return len(text.split())
 
-        def sample(
-            self, texts: list[str], count: int, temperature: float, *_: int
-        ) -> list[list[tuple[str, bool]]]:
+        def sample(self, texts, count, temperature, *_):
             drawn.append(temperature)
             return [[(f"{text} again {temperature} {n}.", True) for n in range(count)] for text in texts]
 
@@ -193,17 +187,17 @@ def test_pegasus_is_sampled_at_promptstabilitys_temperatures(monkeypatch: pytest
 
 
 @SURFACE
-def test_prompts_are_printed_where_asked(capsys: pytest.CaptureFixture[str]) -> None:
+def test_prompts_are_printed_where_asked(capsys):
     psa = analysis(paraphraser=lambda text, count, temperature: [f"{text} {n}" for n in range(count)])
     psa.inter_pss("Odd?", None, 2, [1.0], print_prompts=True)
     assert capsys.readouterr().out == "Unique prompts:\nOdd?\nOdd? 0\nOdd? 1\n"
     assert psa.paraphrases["prompt"].tolist() == ["Odd?", "Odd? 0", "Odd? 1"]
 
 
-def test_a_call_that_failed_goes_on_where_it_stopped() -> None:
-    asked: list[str] = []
+def test_a_call_that_failed_goes_on_where_it_stopped():
+    asked = []
 
-    def annotate(text: str, prompt: str) -> str:
+    def annotate(text, prompt):
         asked.append(text)
         if len(asked) == 20:
             raise TimeoutError
@@ -217,12 +211,12 @@ def test_a_call_that_failed_goes_on_where_it_stopped() -> None:
     assert frame["annotation"].tolist() == [text[-1] for text in TEXTS] * 2
 
 
-def test_calls_side_by_side_keep_their_order() -> None:
+def test_calls_side_by_side_keep_their_order():
     psa = PromptStabilityAnalysis(lambda text, prompt: text, TEXTS, concurrency=4)
     assert psa.intra_pss("Echo.", iterations=2)[1]["annotation"].tolist() == TEXTS * 2
 
 
-def test_labels_that_are_missing_do_not_count_and_a_score_that_is_undefined_says_why() -> None:
+def test_labels_that_are_missing_do_not_count_and_a_score_that_is_undefined_says_why():
     psa = PromptStabilityAnalysis(
         lambda text, prompt: text, TEXTS, parse_function=lambda answer: None if "1" in answer else "same"
     )
@@ -233,7 +227,7 @@ def test_labels_that_are_missing_do_not_count_and_a_score_that_is_undefined_says
     assert frame["annotation"].isna().sum() == 6
 
 
-def test_an_interval_metric_as_simpledorff_has_it() -> None:
+def test_an_interval_metric_as_simpledorff_has_it():
     numbers = [[1, 2], [5, 4], [3, 3], [2, 4]]
     frame = pd.DataFrame(
         [
@@ -242,7 +236,7 @@ def test_an_interval_metric_as_simpledorff_has_it() -> None:
             for r, one in enumerate(row)
         ]
     )
-    metrics: list[Any] = ["interval", lambda a, b: (a - b) ** 2, "nominal"]
+    metrics = ["interval", lambda a, b: (a - b) ** 2, "nominal"]
     named, function, other = (
         analysis(metric_fn=one).score_intra_annotations(frame, 300)[0]["cumulative_alpha"][1]
         for one in metrics
@@ -252,14 +246,14 @@ def test_an_interval_metric_as_simpledorff_has_it() -> None:
 
 
 @pytest.mark.parametrize("ending", ["png", "svg"])
-def test_the_chart_is_written(tmp_path: Path, ending: str) -> None:
+def test_the_chart_is_written(tmp_path, ending):
     psa = analysis()
     psa.intra_pss("Odd?", iterations=3, plot=True, save_path=tmp_path / f"chart.{ending}")
     assert (tmp_path / f"chart.{ending}").stat().st_size > 1000
     assert psa.chart is not None
 
 
-def test_a_formula_in_a_text_is_none_in_the_file(tmp_path: Path) -> None:
+def test_a_formula_in_a_text_is_none_in_the_file(tmp_path):
     psa = PromptStabilityAnalysis(lambda text, prompt: text, ["=1+1", "plain"])
     psa.intra_pss("Echo.", iterations=2, save_csv=tmp_path / "f.csv")
     with (tmp_path / "f.csv").open(newline="") as file:
@@ -271,34 +265,26 @@ def test_a_formula_in_a_text_is_none_in_the_file(tmp_path: Path) -> None:
     [
         (lambda: PromptStabilityAnalysis(None, TEXTS).intra_pss("a"), QuaverError, "annotation_function"),
         (lambda: PromptStabilityAnalysis(Annotator(), []), ItemError, "data"),
-        (lambda: PromptStabilityAnalysis(7, TEXTS), QuaverError, "annotation_function"),  # type: ignore[arg-type]
+        (lambda: PromptStabilityAnalysis(7, TEXTS), QuaverError, "annotation_function"),
         (lambda: analysis().intra_pss("a", analysis_modes=["alpha"]), UnknownName, "analysis_modes"),
         (lambda: analysis().intra_pss("a", plot=True, plot_mode="adjacent_alpha"), UnknownName, "plot_mode"),
         (lambda: analysis(metric_fn="nominl"), QuaverError, "metric_fn"),
         (lambda: analysis(paraphraser="pegasos"), QuaverError, "paraphraser"),
         (lambda: analysis().intra_pss("a", iterations=0), QuaverError, "iterations"),
-        (
-            lambda: analysis().intra_pss("a", save_csv="/no/such/a.csv"),
-            StoreError,
-            "/no/such/a.csv",
-        ),
-        (
-            lambda: analysis().inter_pss("word", None, 900, [0.1]),
-            QuaverError,
-            "nr_variations",
-        ),
+        (lambda: analysis().intra_pss("a", save_csv="/no/such/a.csv"), StoreError, "/no/such/a.csv"),
+        (lambda: analysis().inter_pss("word", None, 900, [0.1]), QuaverError, "nr_variations"),
         (lambda: analysis().inter_pss("a", temperatures=[0]), QuaverError, "temperatures"),
         (lambda: get_api_key("opnai"), UnknownName, "get_api_key"),
     ],
 )
 @SURFACE
-def test_what_is_wrong_is_named_before_anything_is_asked(wrong: Any, error: type, where: str) -> None:
+def test_what_is_wrong_is_named_before_anything_is_asked(wrong, error, where):
     with pytest.raises(error) as caught:
         wrong()
     assert caught.value.where == where
 
 
-def test_keys_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_come_from_the_environment(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "planted")
     assert get_api_key() == "planted"
     monkeypatch.delenv("MISTRAL_API_KEY", raising=False)
@@ -306,7 +292,7 @@ def test_keys_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None
         get_api_key("mistral")
 
 
-def test_the_example_data_have_promptstabilitys_columns() -> None:
+def test_the_example_data_have_promptstabilitys_columns():
     frame = load_example_data()
     assert list(frame.columns) == ["id", "body", "code", "txtlength"]
     assert set(frame["code"]) == {0, 1}

@@ -1,9 +1,7 @@
 """A small study made by hand: two paraphrases and two formats, where the format decides the label."""
 
-from __future__ import annotations
-
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +11,6 @@ from tests.chromium import browser
 from tests.report.moved import measured_study, movement_of
 
 from quaver.core.annotations import ANNOTATION_COLUMNS
-from quaver.core.estimate_frame import Deviations
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
 
@@ -28,18 +25,18 @@ class Study:
     annotations: pl.DataFrame
     estimates: list[Estimate] = field(default_factory=list)
 
-    def moved(self) -> list[Estimate]:
+    def moved(self):
         """What moves the labels of the first evaluator."""
         return movement_of(self.lock, self.annotations)
 
-    def deviations(self) -> Deviations | None:
+    def deviations(self):
         """The answers that deviate from their item's modal label."""
         return measured_study(self.lock, self.annotations).deviations()
 
-    def results(self) -> Results:
+    def results(self):
         return Results(self.lock, self.annotations, self.estimates, audit=self.moved())
 
-    def inputs(self) -> dict[str, Any]:
+    def inputs(self):
         return {
             "audit": self.moved(),
             "deviations": self.deviations(),
@@ -49,7 +46,7 @@ class Study:
         }
 
 
-def follows_format(item: int, paraphrase: str, layout: str, repeat: int) -> str | None:
+def follows_format(item, paraphrase, layout, repeat):
     """Names gives b always, letters a always, and one answer in the design has no label."""
     if (item, paraphrase, layout, repeat) == (0, "plain", "names", 0):
         return None
@@ -58,17 +55,17 @@ def follows_format(item: int, paraphrase: str, layout: str, repeat: int) -> str 
 
 def make_study(
     *,
-    items: int = 8,
-    paraphrases: Sequence[str] = ("plain", "polite"),
-    layouts: Sequence[str] = ("names", "letters"),
-    repeats: int = 2,
-    evaluators: Sequence[str] = ("first_label", "exact"),
-    answer: Answer = follows_format,
-    gold: bool = True,
-    name: str = "Votes",
-    label_names: Sequence[str] = ("Alpha", "Beta"),
-    models: Sequence[str] = ("tiny",),
-) -> Study:
+    items=8,
+    paraphrases=("plain", "polite"),
+    layouts=("names", "letters"),
+    repeats=2,
+    evaluators=("first_label", "exact"),
+    answer=follows_format,
+    gold=True,
+    name="Votes",
+    label_names=("Alpha", "Beta"),
+    models=("tiny",),
+):
     codes = ("a", "b")
     variants = [
         {
@@ -125,7 +122,7 @@ def make_study(
     return study
 
 
-def _estimates(study: Study) -> list[Estimate]:
+def _estimates(study):
     """Label shares and so on, with intervals that are made up (their ends are odd on purpose)."""
     found = []
     by = ["model", "decoding", "variant", "evaluator"]
@@ -160,10 +157,10 @@ def _estimates(study: Study) -> list[Estimate]:
 
 
 @pytest.fixture(scope="session")
-def make() -> Callable[..., Study]:
+def make():
     return make_study
 
 
 @pytest.fixture(scope="module")
-def study() -> Study:
+def study():
     return make_study(items=24)

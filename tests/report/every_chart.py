@@ -1,7 +1,5 @@
 """A study made by hand that has every chart: strategies, paraphrases at five temperatures, two models."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -24,7 +22,7 @@ MODELS = {"small": 0.45, "large": 0.15}
 ITEMS, REPEATS, SEED = 32, 4, 11
 BY = ("model", "decoding", "evaluator")
 
-_MEASURES: tuple[tuple[str, dict[str, Any]], ...] = (
+_MEASURES = (
     ("label_shares", {"by": (*BY, "variant"), "missing": "category"}),
     ("label_shares", {"by": (*BY, "strategy"), "missing": "category"}),
     ("intra_pss", {"by": BY}),
@@ -57,13 +55,11 @@ class EveryChart:
     estimates: list[Estimate]
     audit: list[Estimate]
 
-    def inputs(self) -> dict[str, Any]:
+    def inputs(self):
         return {name: getattr(self, name) for name in ("lock", "annotations", "estimates", "audit")}
 
 
-def every_chart(
-    labels: tuple[str, ...] = LABELS, resamples: int = 60, annotations: pl.DataFrame | None = None
-) -> EveryChart:
+def every_chart(labels=LABELS, resamples=60, annotations=None):
     """Answers that follow the gold label the less, the hotter the paraphrase; real measures of these.
 
     Args:
@@ -84,7 +80,7 @@ def every_chart(
     return EveryChart(lock, frame, estimates, shown)
 
 
-def _variants() -> list[dict[str, Any]]:
+def _variants():
     made = []
     for strategy, temperature, paraphrase in product(STRATEGIES, TEMPERATURES, range(2)):
         made.append(
@@ -95,9 +91,7 @@ def _variants() -> list[dict[str, Any]]:
                     "paraphrase": f"t{temperature}-{paraphrase}",
                     "length": ("standard", "concise")[paraphrase],
                 },
-                "covariates": {
-                    "paraphrase_temperature": temperature,
-                },
+                "covariates": {"paraphrase_temperature": temperature},
                 "answers": {code: code for code in LABELS},
                 "example": [["user", f"{strategy}, {temperature}, {paraphrase}"]],
             }
@@ -105,7 +99,7 @@ def _variants() -> list[dict[str, Any]]:
     return made
 
 
-def _annotations(labels: tuple[str, ...], variants: list[dict[str, Any]]) -> pl.DataFrame:
+def _annotations(labels, variants):
     rng = np.random.default_rng(SEED)
     hard = rng.random(ITEMS)
     rows = []
@@ -115,7 +109,7 @@ def _annotations(labels: tuple[str, ...], variants: list[dict[str, Any]]) -> pl.
         gold = labels[item % len(labels)]
         heat = variant["covariates"]["paraphrase_temperature"]
         wrong = min(0.9, noise * (0.3 + hard[item]) * (0.5 + heat / 3) * (1 + 0.3 * (item % len(labels))))
-        label: str | None = gold if rng.random() > wrong else labels[rng.integers(len(labels))]
+        label = gold if rng.random() > wrong else labels[rng.integers(len(labels))]
         label = None if rng.random() < 0.02 else label
         sure = float(np.clip(1 - wrong / 2 + rng.normal(0, 0.1), 0.02, 1)) if label else None
         mute = 0.3 if variant["factors"]["strategy"] == "simple" else 0.0
@@ -143,7 +137,7 @@ def _annotations(labels: tuple[str, ...], variants: list[dict[str, Any]]) -> pl.
     return pl.DataFrame(rows, schema_overrides=schema)
 
 
-def _lock(labels: tuple[str, ...], variants: list[dict[str, Any]]) -> dict[str, Any]:
+def _lock(labels, variants):
     gold = {code: len(range(at, ITEMS, len(labels))) for at, code in enumerate(labels)}
     return {
         "study": {"name": "Topics", "seed": SEED},

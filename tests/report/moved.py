@@ -1,25 +1,20 @@
 """What moves the labels of a study made by hand, measured as a study measures it."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
 from types import SimpleNamespace
-from typing import Any, cast
 
 import polars as pl
 
-from quaver.core.records import Condition, Estimate, Item, Label, LabelSet, Variant
+from quaver.core.records import Condition, Item, Label, LabelSet, Variant
 from quaver.design.calls.experiment import Experiment
 from quaver.study.analysis.measured_study import MeasuredStudy
-from quaver.study.sources.study_source import StudySource
 
 
-def movement_of(lock: Mapping[str, Any], annotations: pl.DataFrame) -> list[Estimate]:
+def movement_of(lock, annotations):
     """The movement of the first evaluator's labels, of the design that a lock document describes."""
     return measured_study(lock, annotations).moved()
 
 
-def measured_study(lock: Mapping[str, Any], annotations: pl.DataFrame) -> MeasuredStudy:
+def measured_study(lock, annotations):
     """Annotations made by hand as those of the study that a lock document describes."""
     items = annotations["item"].cast(pl.String).unique() if annotations.width else []
     experiment = Experiment(
@@ -38,6 +33,6 @@ def measured_study(lock: Mapping[str, Any], annotations: pl.DataFrame) -> Measur
         evaluators=[SimpleNamespace(title=name) for name in lock["evaluators"]],
     )
     study = SimpleNamespace(experiment=experiment, spec=spec, gold_columns=(), has_texts=False)
-    measured = MeasuredStudy(cast(StudySource, study), annotations)
+    measured = MeasuredStudy((study), annotations)
     measured.asked = []
     return measured

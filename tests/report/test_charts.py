@@ -1,10 +1,7 @@
 """The charts by themselves, as in a notebook, and the picture of the finding."""
 
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ET
-from typing import Any
 
 import altair as alt
 import pytest
@@ -19,22 +16,22 @@ from quaver.report.estimate_index import Results
 
 
 @pytest.fixture(scope="module")
-def results(study: Any) -> Results:
+def results(study):
     return study.results()
 
 
-def values(chart: Any) -> set[float]:
+def values(chart):
     """Every value that a chart was given to draw."""
     rows = chart["data"]["values"]
     return {row[key] for row in rows for key in ("value", "reference") if key in row}
 
 
-def shares(results: Results, width: int = 720) -> Any:
+def shares(results, width=720):
     """The chart of the labels' shares."""
     return share_forest(results, shares_shown(results), width=width)
 
 
-def test_charts_in_a_notebook_are_altair_s(study: Any) -> None:
+def test_charts_in_a_notebook_are_altair_s(study):
     given = {"lock": study.lock, "annotations": study.annotations, "estimates": study.estimates}
     for chart in charts(**given).values():
         assert isinstance(chart, alt.TopLevelMixin)
@@ -42,18 +39,18 @@ def test_charts_in_a_notebook_are_altair_s(study: Any) -> None:
         assert svg_text(chart).startswith("<svg")
 
 
-def test_specifications_are_vega_lite_s(results: Results) -> None:
+def test_specifications_are_vega_lite_s(results):
     for figure in figures(results):
         assert isinstance(alt.Chart.from_dict(figure.chart(500)), alt.TopLevelMixin)  # by its schema
 
 
-def test_the_share_chart_draws_the_estimates_and_gold(results: Results) -> None:
+def test_the_share_chart_draws_the_estimates_and_gold(results):
     shown = shares_shown(results)
     assert {one.cell["evaluator"] for one in shown} == {"first_label"}
     assert values(shares(results)) == {one.value for one in shown} | {0.5}
 
 
-def test_a_measure_of_another_evaluator_is_drawn_too(study: Any) -> None:
+def test_a_measure_of_another_evaluator_is_drawn_too(study):
     cell = {"model": "tiny", "evaluator": "exact"}
     other = [Estimate("ece", 0.2, 0.1, 0.3, n=8, cell=cell), Estimate("accuracy", 0.7, n=8, cell=cell)]
     some = {
@@ -63,22 +60,22 @@ def test_a_measure_of_another_evaluator_is_drawn_too(study: Any) -> None:
     assert other[1] not in some["accuracy"].estimates  # the first evaluator's stand for themselves
 
 
-def test_references_are_drawn(results: Results) -> None:
+def test_references_are_drawn(results):
     assert 0.8 in values(score_chart(results.main("inter_pss"), results))
     assert values(score_chart(results.main("accuracy"), results)) == {0.4876543, 0.5}
 
 
-def test_nothing_to_draw_is_none(results: Results) -> None:
+def test_nothing_to_draw_is_none(results):
     assert score_chart(results.main("intra_pss"), results) is None
 
 
-def test_of_too_many_rows_the_ends_are_drawn(results: Results) -> None:
+def test_of_too_many_rows_the_ends_are_drawn(results):
     some = [Estimate("x", float(n), cell={"k": str(n)}) for n in range(400)]
     drawn = values(score_chart(some, results))
     assert drawn == {float(n) for n in [*range(MOST_ROWS // 2), *range(400 - MOST_ROWS // 2, 400)]}
 
 
-def test_svg_has_words_and_the_page_s_colours(results: Results) -> None:
+def test_svg_has_words_and_the_page_s_colours(results):
     svg = inline_svg(svg_text(finished(shares(results), width=720)), "one", 'say "<so>"', 720)
     root = ET.fromstring(svg)
     assert root.attrib["aria-label"] == 'say "<so>"'
@@ -88,14 +85,14 @@ def test_svg_has_words_and_the_page_s_colours(results: Results) -> None:
     assert "#1b1b1b" not in svg
 
 
-def test_long_names_are_cut_to_their_room() -> None:
+def test_long_names_are_cut_to_their_room():
     assert fitted("short", 100) == "short"
     cut = fitted("a very long name of a variant that nobody can read", 100)
     assert "…" in cut
     assert text_width(cut) < 120
 
 
-def test_estimates_of_different_cells_are_headed_by_what_they_hold_fixed(results: Results) -> None:
+def test_estimates_of_different_cells_are_headed_by_what_they_hold_fixed(results):
     some = [
         Estimate("inter_pss", 0.1, cell={"decoding": "greedy"}),
         Estimate("inter_pss", 0.2, cell={"decoding": "greedy", "format": "names"}),
@@ -107,7 +104,7 @@ def test_estimates_of_different_cells_are_headed_by_what_they_hold_fixed(results
     assert {"over all", "within one format", "within one paraphrase", "names", "letters", "plain"} <= texts
 
 
-def test_a_chart_of_the_labelled_answers_says_so(results: Results) -> None:
+def test_a_chart_of_the_labelled_answers_says_so(results):
     labelled = [one for one in results.estimates if one.cell.get("label") != "no label"]
     (figure,) = (
         one for one in figures(Results(results.lock, results.annotations, labelled)) if one.name == "finding"
@@ -117,7 +114,7 @@ def test_a_chart_of_the_labelled_answers_says_so(results: Results) -> None:
     assert "with a label" not in figure.subtitle
 
 
-def test_of_hundreds_of_variants_the_levels_are_drawn_once_for_all_models(make: Any) -> None:
+def test_of_hundreds_of_variants_the_levels_are_drawn_once_for_all_models(make):
     paraphrases = [f"w{n:02d}" for n in range(60)]
     study = make(paraphrases=paraphrases, items=2, repeats=1, models=("one", "two"), evaluators=("exact",))
     shown = figures(study.results())
@@ -128,7 +125,7 @@ def test_of_hundreds_of_variants_the_levels_are_drawn_once_for_all_models(make: 
     assert "the lowest and the highest" in factors.subtitle
 
 
-def test_a_title_has_lines_that_fit_above_its_picture(results: Results) -> None:
+def test_a_title_has_lines_that_fit_above_its_picture(results):
     said = "Does <this> & that hold? " * 8
     root = ET.fromstring(svg_text(finished(shares(results), width=720, title=said)))
     lines = [one.text for one in root.iter() if one.text and one.text.strip() and one.text in said]
@@ -137,13 +134,13 @@ def test_a_title_has_lines_that_fit_above_its_picture(results: Results) -> None:
     assert all(text_width(line, 14) <= 720 for line in lines)
 
 
-def opening(results: Results) -> Any:
+def opening(results):
     """The chart of the first screen."""
     (figure,) = (one for one in figures(results) if one.section == "finding")
     return figure
 
 
-def test_the_first_chart_has_a_row_for_each_prompt_from_the_lowest_to_the_highest(results: Results) -> None:
+def test_the_first_chart_has_a_row_for_each_prompt_from_the_lowest_to_the_highest(results):
     figure = opening(results)
     known = [one for one in results.anywhere("deviation_share") if "variant" in one.cell]
     assert len(figure.estimates) == len(known) == 4
@@ -152,7 +149,7 @@ def test_the_first_chart_has_a_row_for_each_prompt_from_the_lowest_to_the_highes
     assert shares == sorted(shares)
 
 
-def test_of_many_paraphrases_alone_the_ends_are_drawn(make: Any) -> None:
+def test_of_many_paraphrases_alone_the_ends_are_drawn(make):
     names = [f"w{n:02d}" for n in range(50)]
     study = make(paraphrases=names, layouts=("names",), items=4, repeats=1, evaluators=("exact",))
     figure = opening(study.results())
@@ -160,7 +157,7 @@ def test_of_many_paraphrases_alone_the_ends_are_drawn(make: Any) -> None:
     assert "of 50 prompts" in figure.subtitle
 
 
-def test_one_prompt_alone_opens_with_its_labels(make: Any) -> None:
+def test_one_prompt_alone_opens_with_its_labels(make):
     study = make(paraphrases=("plain",), layouts=("names",), items=8)
     assert {one.name for one in figures(study.results()) if one.section == "finding"} <= {
         "finding",
@@ -169,19 +166,18 @@ def test_one_prompt_alone_opens_with_its_labels(make: Any) -> None:
     assert opening(study.results()).name == "finding"
 
 
-def test_a_shortened_name_has_the_whole_of_it_behind_it() -> None:
+def test_a_shortened_name_has_the_whole_of_it_behind_it():
     long = "a paraphrase with a name that goes on and on, far beyond the room that it has beside its row"
     some = [{"value": 0.5, "row": long}, {"value": 0.25, "row": "short"}]
     picture = svg_text(finished(forest(some, "share", width=344), width=344))
     root = ET.fromstring(inline_svg(picture, "one", "words", 344))
     names = {"".join(text.itertext()): text for text in root.iter("{http://www.w3.org/2000/svg}text")}
     (whole,) = (text.find("{*}title") for text in names.values() if text.find("{*}title") is not None)
-    assert whole is not None
     assert whole.text == long
     assert names["short"].find("{*}title") is None
 
 
-def test_charts_call_factors_by_their_words(make: Any) -> None:
+def test_charts_call_factors_by_their_words(make):
     study = make(items=24)
     names = {"paraphrase": "option_order", "format": "factor_output"}
     for variant in study.lock["variants"]:
@@ -199,7 +195,7 @@ def test_charts_call_factors_by_their_words(make: Any) -> None:
     assert not re.search("factor_output|option_order", shown)
 
 
-def test_names_of_points_lie_on_no_other_name_and_in_their_panel() -> None:
+def test_names_of_points_lie_on_no_other_name_and_in_their_panel():
     spots = [
         {"x": 0.3 + 0.05 * (n % 4), "y": 0.5 + 0.1 * (n // 4), "name": f"{n} and 2 others"} for n in range(12)
     ]
@@ -217,7 +213,7 @@ def test_names_of_points_lie_on_no_other_name_and_in_their_panel() -> None:
             assert x + wide < other + 1 or other + width < x + 1 or abs(y - high) > 11
 
 
-def test_the_bands_of_several_series_have_edges() -> None:
+def test_the_bands_of_several_series_have_edges():
     spots = [
         {"x": x, "y": 0.5, "low": 0.2, "high": 0.8 + x / 10, "series": name}
         for x in (0.0, 1.0)

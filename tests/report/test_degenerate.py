@@ -1,11 +1,7 @@
 """Empty, tiny and one-sided studies still give a report, which says what could not be measured."""
 
-from __future__ import annotations
-
 import html
 import re
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -16,7 +12,7 @@ from quaver.report.findings.quality import quality
 from quaver.report.page.html_page import write_report
 
 
-def words(path: Path, section: str = "") -> str:
+def words(path, section=""):
     """The page's text, or that of one of its sections."""
     body = path.read_text(encoding="utf-8").partition("<body>")[2]
     if section:
@@ -25,19 +21,19 @@ def words(path: Path, section: str = "") -> str:
     return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", body)))
 
 
-def judged(study: Any) -> tuple[str, ...]:
+def judged(study):
     """What is wrong with the answers, and why what is recommended."""
     found = study.moved()
     return (*(one.measure for one in quality(found).issues), *(one.reason for one in recommendations(found)))
 
 
-def is_missing(path: Path, section: str) -> bool:
+def is_missing(path, section):
     """Whether a section says that something is missing."""
     body = path.read_text(encoding="utf-8").partition(f'<section id="{section}">')[2]
     return 'class="missing"' in body.partition("</section>")[0]
 
 
-def test_no_answers_at_all(make: Any, tmp_path: Path) -> None:
+def test_no_answers_at_all(make, tmp_path):
     study = make()
     study.annotations = study.annotations.clear()
     study.estimates = [Estimate("inter_pss", None, reason="no annotations")]
@@ -48,7 +44,7 @@ def test_no_answers_at_all(make: Any, tmp_path: Path) -> None:
     assert list((tmp_path / "figures").iterdir()) == []
 
 
-def test_an_empty_frame_without_columns(make: Any, tmp_path: Path) -> None:
+def test_an_empty_frame_without_columns(make, tmp_path):
     study = make()
     study.annotations, study.estimates = pl.DataFrame(), []
     path = write_report(tmp_path, **study.inputs())
@@ -56,7 +52,7 @@ def test_an_empty_frame_without_columns(make: Any, tmp_path: Path) -> None:
     assert all(is_missing(path, section) for section in ("stability", "accuracy", "answers"))
 
 
-def test_one_item_one_variant(make: Any, tmp_path: Path) -> None:
+def test_one_item_one_variant(make, tmp_path):
     study = make(items=1, paraphrases=("plain",), layouts=("names",), repeats=1, evaluators=("exact",))
     path = write_report(tmp_path, **study.inputs())
     assert judged(study) == ("unlabelled_answers", "unreadable")  # the one answer there is
@@ -68,9 +64,7 @@ def test_one_item_one_variant(make: Any, tmp_path: Path) -> None:
     ("label", "verdict", "headline"),
     [("a", ("one label",), "Alpha"), (None, ("unlabelled_answers", "unreadable"), "100%")],
 )
-def test_one_label_or_none(
-    make: Any, tmp_path: Path, label: str | None, verdict: tuple[str, ...], headline: str
-) -> None:
+def test_one_label_or_none(make, tmp_path, label, verdict, headline):
     study = make(items=12, answer=lambda *_: label)
     path = write_report(tmp_path, **study.inputs())
     assert judged(study) == verdict
@@ -78,7 +72,7 @@ def test_one_label_or_none(
     assert is_missing(path, "stability")
 
 
-def test_no_gold(make: Any, tmp_path: Path) -> None:
+def test_no_gold(make, tmp_path):
     study = make(gold=False)
     study.estimates = [
         one
@@ -92,7 +86,7 @@ def test_no_gold(make: Any, tmp_path: Path) -> None:
     assert "none with a gold label" in words(path, "paper")
 
 
-def test_estimates_of_different_cells_and_no_interval(make: Any, tmp_path: Path) -> None:
+def test_estimates_of_different_cells_and_no_interval(make, tmp_path):
     study = make(items=2, repeats=1)
     study.estimates += [
         Estimate("odd", 0.25, cell={}),
@@ -108,7 +102,7 @@ def test_estimates_of_different_cells_and_no_interval(make: Any, tmp_path: Path)
 
 
 @pytest.mark.long
-def test_four_hundred_variants_are_drawn_by_their_levels(make: Any, tmp_path: Path) -> None:
+def test_four_hundred_variants_are_drawn_by_their_levels(make, tmp_path):
     study = make(paraphrases=[f"w{n}" for n in range(200)], items=2, repeats=1, evaluators=("exact",))
     text = words(write_report(tmp_path, **study.inputs()))
     assert "w199" in text

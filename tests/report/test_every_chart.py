@@ -1,16 +1,11 @@
 """A study with every chart: each drawn from its estimates, in a browser, at two widths, light and dark."""
 
-from __future__ import annotations
-
 import csv
 import json
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.report.every_chart import ITEMS, EveryChart, every_chart
+from tests.report.every_chart import ITEMS, every_chart
 
 from quaver.report.charts.figures import figures
 from quaver.report.estimate_index import Results
@@ -25,31 +20,31 @@ NAMES = {
 
 
 @pytest.fixture(scope="module")
-def every() -> EveryChart:
+def every():
     return every_chart()
 
 
 @pytest.fixture(scope="module")
-def results(every: EveryChart) -> Results:
+def results(every):
     return Results(every.lock, every.annotations, every.estimates, audit=every.audit)
 
 
 @pytest.fixture(scope="module")
-def drawn(results: Results) -> dict[str, Any]:
+def drawn(results):
     return {one.name: one for one in figures(results)}
 
 
 @pytest.fixture(scope="module")
-def report(every: EveryChart, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def report(every, tmp_path_factory):
     return write_report(tmp_path_factory.mktemp("every"), **every.inputs())
 
 
-def rows(figure: Any, width: int = 720) -> list[dict[str, Any]]:
+def rows(figure, width=720):
     """Every row that a chart was given to draw."""
     return list(figure.chart(width)["data"]["values"])
 
 
-def numbers(thing: Any) -> Iterator[float]:
+def numbers(thing):
     if isinstance(thing, (int, float)) and not isinstance(thing, bool):
         yield float(thing)
     elif isinstance(thing, dict):
@@ -59,7 +54,7 @@ def numbers(thing: Any) -> Iterator[float]:
 
 
 @pytest.mark.long
-def test_every_chart_is_there(drawn: dict[str, Any]) -> None:
+def test_every_chart_is_there(drawn):
     assert set(drawn) >= NAMES
     for figure in drawn.values():
         assert len(figure.alternative) > 30
@@ -67,7 +62,7 @@ def test_every_chart_is_there(drawn: dict[str, Any]) -> None:
         assert figure.subtitle
 
 
-def test_stability_falls_along_the_paraphrases_temperature(drawn: dict[str, Any], results: Results) -> None:
+def test_stability_falls_along_the_paraphrases_temperature(drawn, results):
     figure = drawn["inter-pss-by-paraphrase-temperature"]
     known = {(float(e.cell["paraphrase_temperature"]), e.value) for e in figure.estimates}
     points = {(row["x"], row["y"]) for row in rows(figure) if "low" in row}
@@ -78,12 +73,12 @@ def test_stability_falls_along_the_paraphrases_temperature(drawn: dict[str, Any]
     assert not {id(e) for e in figure.estimates} & {id(e) for e in drawn["inter-pss"].estimates}
 
 
-def test_repeats_stand_at_their_numbers(drawn: dict[str, Any]) -> None:
+def test_repeats_stand_at_their_numbers(drawn):
     points = [row for row in rows(drawn["intra-pss-cumulative-by-repeats"]) if "low" in row and "size" in row]
     assert {row["x"] for row in points} == {2, 3, 4}  # the first 2, 3 and 4
 
 
-def test_bins_of_confidence_are_those_of_the_estimates(drawn: dict[str, Any]) -> None:
+def test_bins_of_confidence_are_those_of_the_estimates(drawn):
     figure = drawn["reliability"]
     known = {(b["confidence"], b["right"]) for e in figure.estimates for b in e.details["curve"]}
     assert {(row["x"], row["y"]) for row in rows(figure) if "low" in row and "size" in row} == known
@@ -92,10 +87,10 @@ def test_bins_of_confidence_are_those_of_the_estimates(drawn: dict[str, Any]) ->
 @pytest.mark.long
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
-def test_every_chart_is_drawn_in_a_browser(browser: Any, report: Path, width: int, scheme: str) -> None:
+def test_every_chart_is_drawn_in_a_browser(browser, report, width, scheme):
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    said: list[str] = []
-    asked: list[str] = []
+    said = []
+    asked = []
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("request", lambda request: asked.append(request.url))
@@ -109,14 +104,13 @@ def test_every_chart_is_drawn_in_a_browser(browser: Any, report: Path, width: in
         picture = figure.locator("svg:visible")
         assert picture.count() == 1
         box = picture.bounding_box()
-        assert box is not None
         assert 150 < box["width"] <= width
         assert picture.locator("path").count() > 2
         assert figure.locator("table").count() == 1
     page.close()
 
 
-def test_numbers_are_those_of_the_csv(browser: Any, report: Path) -> None:
+def test_numbers_are_those_of_the_csv(browser, report):
     with report.with_name("estimates.csv").open(encoding="utf-8", newline="") as file:
         table = list(csv.DictReader(file))
     known = {float(row[end]) for row in table for end in ("value", "low", "high") if row[end]}
@@ -130,7 +124,7 @@ def test_numbers_are_those_of_the_csv(browser: Any, report: Path) -> None:
 
 
 @pytest.mark.long
-def test_one_class_and_one_item_draw_what_they_can(tmp_path: Path) -> None:
+def test_one_class_and_one_item_draw_what_they_can(tmp_path):
     every = every_chart()
     alone = every.annotations.filter(every.annotations["item"] == "i0")
     for name, frame in (("item", alone), ("none", every.annotations.clear())):
@@ -139,7 +133,7 @@ def test_one_class_and_one_item_draw_what_they_can(tmp_path: Path) -> None:
         assert path.stat().st_size > 1000
 
 
-def test_three_hundred_cells_are_cut_and_said(results: Results, every: EveryChart) -> None:
+def test_three_hundred_cells_are_cut_and_said(results, every):
 
     many = [
         replace(one, cell={**one.cell, "party": f"p{n}"})
@@ -153,11 +147,11 @@ def test_three_hundred_cells_are_cut_and_said(results: Results, every: EveryChar
         assert len(rows(one)) < 4000
 
 
-def test_items_of_the_study_are_as_many_as_said() -> None:
+def test_items_of_the_study_are_as_many_as_said():
     assert ITEMS % 4 == 0  # the gold labels' shares above are a quarter each
 
 
-def test_every_title_says_what_its_chart_shows(drawn: dict[str, Any]) -> None:
+def test_every_title_says_what_its_chart_shows(drawn):
     for figure in drawn.values():
         assert not figure.title.endswith(", with intervals"), figure.title
         assert "_" not in figure.title + figure.subtitle

@@ -1,11 +1,7 @@
 """Whatever names and texts hold, they come out as text: in the page, in pictures, in the CSV, in paths."""
 
-from __future__ import annotations
-
 import csv
 import xml.etree.ElementTree as ET
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.report.every_chart import every_chart
@@ -30,7 +26,7 @@ HOSTILE = (
 )
 
 
-def hostile_study(make: Any) -> Any:
+def hostile_study(make):
     study = make(
         name="</title></style><script>alert(0)</script>",
         paraphrases=HOSTILE,
@@ -57,15 +53,15 @@ def hostile_study(make: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def report(make: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def report(make, tmp_path_factory):
     return write_report(tmp_path_factory.mktemp("hostile") / "study", **hostile_study(make).inputs())
 
 
-def opened_in_silence(browser: Any, path: Path) -> Any:
+def opened_in_silence(browser, path):
     """A page in a browser, that has said nothing and asked for nothing but itself."""
     page = browser.new_page()
-    said: list[str] = []
-    asked: list[str] = []
+    said = []
+    asked = []
     page.on("console", lambda message: said.append(message.text))
     page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
     page.on("request", lambda request: asked.append(request.url))
@@ -74,7 +70,7 @@ def opened_in_silence(browser: Any, path: Path) -> Any:
     return page
 
 
-def test_nothing_runs_and_nothing_is_asked_for(browser: Any, report: Path) -> None:
+def test_nothing_runs_and_nothing_is_asked_for(browser, report):
     page = opened_in_silence(browser, report)
     own = "body > script"
     assert page.locator(own).count() == 1  # the page's own, which its policy names by hash
@@ -93,7 +89,7 @@ def test_nothing_runs_and_nothing_is_asked_for(browser: Any, report: Path) -> No
     page.close()
 
 
-def test_texts_are_shown_as_they_are(browser: Any, report: Path) -> None:
+def test_texts_are_shown_as_they_are(browser, report):
     page = browser.new_page()
     page.goto(report.as_uri())
     shown = page.locator("#prompts details details").first.locator("pre").all_text_contents()
@@ -103,13 +99,13 @@ def test_texts_are_shown_as_they_are(browser: Any, report: Path) -> None:
     page.close()
 
 
-def test_pictures_are_well_formed_and_inert(report: Path) -> None:
+def test_pictures_are_well_formed_and_inert(report):
     for path in (report.parent / "figures").glob("*.svg"):
         tags = {element.tag.rpartition("}")[2] for element in ET.fromstring(path.read_bytes()).iter()}
         assert not tags & {"script", "image", "foreignObject", "a"}
 
 
-def test_nothing_is_written_outside_the_folder(report: Path) -> None:
+def test_nothing_is_written_outside_the_folder(report):
     assert {path.name for path in report.parent.parent.iterdir()} == {"study"}
     assert {path.name for path in report.parent.iterdir()} == {
         "report.html",
@@ -119,7 +115,7 @@ def test_nothing_is_written_outside_the_folder(report: Path) -> None:
     }
 
 
-def test_no_cell_of_the_csv_is_a_formula(report: Path) -> None:
+def test_no_cell_of_the_csv_is_a_formula(report):
     with report.with_name("estimates.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))
     assert len({len(row) for row in rows}) == 1
@@ -129,16 +125,16 @@ def test_no_cell_of_the_csv_is_a_formula(report: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["=1", "+x", "-x", "@x", "\tx", "\rx", "\nx", "-1-1", "+1+1", "--1", "＝1"])
-def test_what_starts_a_formula_is_made_text(text: str) -> None:
+def test_what_starts_a_formula_is_made_text(text):
     assert safe_cell(text) == "'" + text
 
 
 @pytest.mark.parametrize("text", ["-1", "+0.5", "-1e-9", "1=1", "a", "", "-.5", "-"])
-def test_numbers_and_plain_text_stay(text: str) -> None:
+def test_numbers_and_plain_text_stay(text):
     assert safe_cell(text) == text
 
 
-def test_the_csv_keeps_every_digit(tmp_path: Path) -> None:
+def test_the_csv_keeps_every_digit(tmp_path):
     estimate = Estimate("alpha", 1 / 3, -2 / 3, 0.1 + 0.2, n=5, cell={"value": "x", "model": "m"})
     write_estimates([estimate], tmp_path / "e.csv")
     with (tmp_path / "e.csv").open(encoding="utf-8", newline="") as file:
@@ -148,7 +144,7 @@ def test_the_csv_keeps_every_digit(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_hostile_labels_are_text_in_every_chart(browser: Any, tmp_path: Path) -> None:
+def test_hostile_labels_are_text_in_every_chart(browser, tmp_path):
     path = write_report(tmp_path, **every_chart(labels=HOSTILE[:4], resamples=20).inputs())
     page = opened_in_silence(browser, path)
     active = "script:not(body > script), img, iframe, object, [onload], [onerror], i, u"

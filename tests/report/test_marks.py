@@ -1,10 +1,5 @@
 """Marks of charts on the page say what they stand for."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 from tests.report.test_hostile import hostile_study, opened_in_silence
 
@@ -13,16 +8,16 @@ from quaver.report.page_words import printed, sentence
 
 
 @pytest.fixture(scope="module")
-def report(study: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def report(study, tmp_path_factory):
     return write_report(tmp_path_factory.mktemp("marks"), **study.inputs())
 
 
-def described(page: Any, figure: str) -> Any:
+def described(page, figure):
     return page.locator(f"#figure-{figure} .wide .described")
 
 
 @pytest.mark.long
-def test_every_mark_of_accuracy_says_its_estimate(browser: Any, report: Path, study: Any) -> None:
+def test_every_mark_of_accuracy_says_its_estimate(browser, report, study):
     page = opened_in_silence(browser, report)
     marks = described(page, "accuracy")
     said = {marks.nth(at).get_attribute("aria-label") for at in range(marks.count())}
@@ -34,7 +29,7 @@ def test_every_mark_of_accuracy_says_its_estimate(browser: Any, report: Path, st
     page.close()
 
 
-def test_pointing_at_a_mark_shows_its_words(browser: Any, report: Path) -> None:
+def test_pointing_at_a_mark_shows_its_words(browser, report):
     page = opened_in_silence(browser, report)
     mark, tip = described(page, "accuracy").first, page.locator("#tip")
     assert not tip.is_visible()
@@ -45,7 +40,7 @@ def test_pointing_at_a_mark_shows_its_words(browser: Any, report: Path) -> None:
     page.close()
 
 
-def test_keys_go_from_mark_to_mark(browser: Any, report: Path) -> None:
+def test_keys_go_from_mark_to_mark(browser, report):
     page = opened_in_silence(browser, report)
     marks = described(page, "accuracy")
     assert page.locator("#figure-accuracy .wide .described[tabindex='0']").count() == 1
@@ -58,7 +53,7 @@ def test_keys_go_from_mark_to_mark(browser: Any, report: Path) -> None:
     page.close()
 
 
-def test_a_tap_shows_the_words(browser: Any, report: Path) -> None:
+def test_a_tap_shows_the_words(browser, report):
     context = browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
     page = context.new_page()
     page.goto(report.as_uri())
@@ -70,7 +65,7 @@ def test_a_tap_shows_the_words(browser: Any, report: Path) -> None:
     context.close()
 
 
-def test_a_hostile_prompt_is_text_in_the_words(browser: Any, make: Any, tmp_path: Path) -> None:
+def test_a_hostile_prompt_is_text_in_the_words(browser, make, tmp_path):
     path = write_report(tmp_path, **hostile_study(make).inputs())
     page = opened_in_silence(browser, path)
     described(page, "accuracy").first.hover()
@@ -79,16 +74,16 @@ def test_a_hostile_prompt_is_text_in_the_words(browser: Any, make: Any, tmp_path
 
 
 @pytest.mark.parametrize("address", ["#prompt-0", "#prompt-999", "#prompt-1-9", "#prompt-<b>", "#%E0%A4%A"])
-def test_odd_addresses_do_no_harm(browser: Any, report: Path, address: str) -> None:
+def test_odd_addresses_do_no_harm(browser, report, address):
     page = browser.new_page()
-    said: list[str] = []
+    said = []
     page.on("pageerror", lambda error: said.append(str(error)))
     page.goto(report.as_uri() + address)
     assert said == []
     page.close()
 
 
-def test_without_the_script_marks_keep_their_words(browser: Any, report: Path) -> None:
+def test_without_the_script_marks_keep_their_words(browser, report):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(report.as_uri())
@@ -97,7 +92,7 @@ def test_without_the_script_marks_keep_their_words(browser: Any, report: Path) -
 
 
 @pytest.mark.parametrize(("width", "which"), [(390, "narrow"), (1440, "wide")])
-def test_text_in_charts_can_be_read(browser: Any, report: Path, width: int, which: str) -> None:
+def test_text_in_charts_can_be_read(browser, report, width, which):
     page = browser.new_page(viewport={"width": width, "height": 900})
     page.goto(report.as_uri())
     sizes = page.evaluate(

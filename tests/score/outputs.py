@@ -1,10 +1,8 @@
 """The outputs in the two data files, and what each evaluator is to read in them."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ruamel.yaml import YAML
 
@@ -34,17 +32,17 @@ class Output(NamedTuple):
     marks: frozenset[str]
     readings: dict[str, str]
 
-    def __str__(self) -> str:
+    def __str__(self):
         return f"{self.task}: {self.response.text[:40]!r}"
 
 
 @cache
-def outputs(name: str) -> list[Output]:
+def outputs(name):
     path = Path(__file__).with_name(f"outputs.{name}.yaml")
     return [_output(entry) for entry in YAML(typ="safe", pure=True).load(path)]
 
 
-def _output(entry: dict[str, Any]) -> Output:
+def _output(entry):
     readings = dict.fromkeys(TEXT_EVALUATORS, "no_label")
     for reading, evaluators in entry.items():
         if reading not in _ABOUT:

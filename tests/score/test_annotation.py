@@ -1,22 +1,21 @@
 from dataclasses import replace
-from pathlib import Path
 
 import polars as pl
 import pytest
 
-from quaver.core.annotations import ANNOTATION_COLUMNS, Row
+from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.core.records import Condition, Decoding, Item, Response, Token, Variant
 from quaver.errors import SpecError, StoreError
 from quaver.score.annotation import Annotator, annotate
 from quaver.score.evaluators.named_label import Exact, FirstLabel
 from quaver.score.evaluators.stated_confidence import LogProb
-from quaver.score.parsing.evaluator import Evaluator, no_label
+from quaver.score.parsing.evaluator import no_label
 from quaver.testing.tasks import TASKS
 
 LABELS, _ = TASKS["names"]
 
 
-def _variant(name: str, answers: dict[str, str], **factors: str) -> Variant:
+def _variant(name, answers, **factors):
     return Variant(name, factors, "", "", "", "", "", answers)
 
 
@@ -26,7 +25,7 @@ VARIANTS = {
 }
 CONDITIONS = [Condition("small", "n", "greedy", 2), Condition("small", "s", "greedy", 1)]
 ITEMS = [Item("i1", {}, gold="dole", groups={"party": "D"}), Item("i2", {})]
-ROWS: list[Row] = [
+ROWS = [
     (0, 0, 0, Response("Dole"), None),
     (0, 0, 1, Response("I say Clinton or Dole", finish="length"), None),
     (0, 1, 0, Response("", finish="error", error="no answer"), None),
@@ -35,13 +34,13 @@ ROWS: list[Row] = [
 ]
 
 
-def annotator(**evaluators: Evaluator) -> Annotator:
+def annotator(**evaluators):
     return Annotator(
         conditions=CONDITIONS, items=ITEMS, variants=VARIANTS, labels=LABELS, evaluators=evaluators
     )
 
 
-def test_a_row_for_each_response_and_evaluator() -> None:
+def test_a_row_for_each_response_and_evaluator():
     frame = annotate([ROWS], annotator(first=FirstLabel(), whole=Exact(), tokens=LogProb())).collect()
     assert frame.columns == [*ANNOTATION_COLUMNS, "format", "swapped", "party"]
     assert [frame.schema[name] for name in ANNOTATION_COLUMNS] == [
@@ -73,7 +72,7 @@ def test_a_row_for_each_response_and_evaluator() -> None:
     assert last["confidence"] == pytest.approx(0.6225, abs=1e-4)
 
 
-def test_in_memory_and_on_disk_are_alike(tmp_path: Path) -> None:
+def test_in_memory_and_on_disk_are_alike(tmp_path):
     chunks = [ROWS[:2], [], ROWS[2:]]
     path = tmp_path / "annotations.parquet"
     stored = annotate(iter(chunks), annotator(first=FirstLabel()), path).collect()
@@ -83,7 +82,7 @@ def test_in_memory_and_on_disk_are_alike(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("chunks", [[], [[]]])
-def test_no_responses_make_an_empty_frame_with_its_columns(chunks: list[list[Row]], tmp_path: Path) -> None:
+def test_no_responses_make_an_empty_frame_with_its_columns(chunks, tmp_path):
     for path in (None, tmp_path / "a.parquet"):
         frame = annotate(chunks, annotator(first=FirstLabel()), path).collect()
         assert frame.height == 0
@@ -91,20 +90,20 @@ def test_no_responses_make_an_empty_frame_with_its_columns(chunks: list[list[Row
 
 
 class Counting(FirstLabel):
-    def __init__(self) -> None:
+    def __init__(self):
         self.read = 0
 
-    def reader(self, labels, variant):  # type: ignore[no-untyped-def]
+    def reader(self, labels, variant):
         read = super().reader(labels, variant)
 
-        def counted(answer):  # type: ignore[no-untyped-def]
+        def counted(answer):
             self.read += 1
             return read(answer)
 
         return counted
 
 
-def test_the_same_answer_to_the_same_variant_is_read_once() -> None:
+def test_the_same_answer_to_the_same_variant_is_read_once():
     evaluator = Counting()
     same = [(0, 0, k, Response("Dole", latency=k), None) for k in range(100)]
     other = [(1, 0, 0, Response("Dole"), None), (0, 0, 0, Response("Dole", finish="length"), None)]
@@ -114,14 +113,14 @@ def test_the_same_answer_to_the_same_variant_is_read_once() -> None:
 
 
 @pytest.mark.long
-def test_what_is_remembered_is_bounded() -> None:
+def test_what_is_remembered_is_bounded():
     one = annotator(first=FirstLabel())
     for start in range(0, 30_000, 10_000):
         one.frame([(0, 0, k, Response(f"Dole {k}"), None) for k in range(start, start + 10_000)])
     assert len(one._groups[""][0][0]._known) <= 20_000
 
 
-def test_a_factor_may_not_be_named_as_a_column() -> None:
+def test_a_factor_may_not_be_named_as_a_column():
     with pytest.raises(SpecError, match="'label'"):
         Annotator(
             conditions=[Condition("m", "v", "d", 1)],
@@ -140,12 +139,12 @@ def test_a_factor_may_not_be_named_as_a_column() -> None:
         )
 
 
-def test_a_folder_that_is_not_there_is_a_store_error(tmp_path: Path) -> None:
+def test_a_folder_that_is_not_there_is_a_store_error(tmp_path):
     with pytest.raises(StoreError, match="cannot be written"):
         annotate([ROWS], annotator(first=FirstLabel()), tmp_path / "no" / "annotations.parquet")
 
 
-def test_what_a_grid_varies_is_a_column_of_numbers() -> None:
+def test_what_a_grid_varies_is_a_column_of_numbers():
     decodings = {
         name: Decoding(name, temperature=heat, grid=("temperature",))
         for name, heat in (("hot,temperature=0.5", 0.5), ("hot,temperature=1", 1.0))
@@ -163,7 +162,7 @@ def test_what_a_grid_varies_is_a_column_of_numbers() -> None:
     assert frame.schema["temperature"] == pl.Float64
 
 
-def test_covariates_keep_their_types() -> None:
+def test_covariates_keep_their_types():
     told = {"distance": 0.25, "original": False, "flags": "lost labels: dole"}
     variants = {**VARIANTS, "s": replace(VARIANTS["s"], covariates=told)}
     made = Annotator(
@@ -182,12 +181,12 @@ def test_covariates_keep_their_types() -> None:
 class Looking:
     """Reads what it is shown beside the text."""
 
-    def __init__(self, reads: str) -> None:
+    def __init__(self, reads):
         self.reads = reads
-        self.seen: list[Response] = []
+        self.seen = []
 
-    def reader(self, labels, variant):  # type: ignore[no-untyped-def]
-        def read(answer):  # type: ignore[no-untyped-def]
+    def reader(self, labels, variant):
+        def read(answer):
             self.seen.append(answer.response)
             return no_label(f"{answer.response.latency} {answer.thought}")
 
@@ -195,7 +194,7 @@ class Looking:
 
 
 @pytest.mark.parametrize(("reads", "times"), [("text", 2), ("tokens", 3), ("response", 6)])
-def test_what_an_evaluator_is_shown_decides_what_is_read_once(reads: str, times: int) -> None:
+def test_what_an_evaluator_is_shown_decides_what_is_read_once(reads, times):
     token = (Token("D", -0.1, (("D", -0.1),)),)
     said = [
         Response("Dole", latency=at, thinking=thinking, tokens=tokens, raw={"at": at})

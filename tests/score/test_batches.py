@@ -1,25 +1,20 @@
 """Answers are read together as they are read one at a time, by every evaluator."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
-from tests.score.outputs import Output, outputs
+from tests.score.outputs import outputs
 
 from quaver.core import registry
-from quaver.core.annotations import Reading
 from quaver.core.records import Condition, Item
 from quaver.score.annotation import Annotator, read, reads_of
 from quaver.testing.tasks import TASKS
 
-OPTIONS: dict[str, dict[str, Any]] = {"pattern": {"pattern": r"(?:is|=) ?(\w+)"}}
+OPTIONS = {"pattern": {"pattern": r"(?:is|=) ?(\w+)"}}
 SHOWN = ("label", "status", "reason", "confidence", "truncated", "looping")
 
 
 @pytest.mark.parametrize("task", sorted({one.task for one in (*outputs("hostile"), *outputs("real"))}))
-def test_all_outputs_of_a_task_are_read_together_as_alone(task: str) -> None:
-    found: list[Output] = [one for one in (*outputs("hostile"), *outputs("real")) if one.task == task]
+def test_all_outputs_of_a_task_are_read_together_as_alone(task):
+    found = [one for one in (*outputs("hostile"), *outputs("real")) if one.task == task]
     responses = [one.response for one in found] * 2
     labels, variant = TASKS[task]
     for name in registry.names("evaluators"):
@@ -34,5 +29,5 @@ def test_all_outputs_of_a_task_are_read_together_as_alone(task: str) -> None:
             evaluators={name: evaluator},
         )
         frame = annotator.frame([(0, 0, at, one, None) for at, one in enumerate(responses)])
-        alone: list[Reading] = [read(one, evaluator, labels, variant) for one in responses]
+        alone = [read(one, evaluator, labels, variant) for one in responses]
         assert frame.select(SHOWN).rows() == [tuple(getattr(one, key) for key in SHOWN) for one in alone]

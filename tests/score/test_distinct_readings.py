@@ -1,14 +1,9 @@
 """A mark of the rules that answers are read by."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
-from pathlib import Path
-from typing import Any
 
 import polars as pl
-import pytest
 from tests.studies import written
 
 from quaver.score import annotation
@@ -17,18 +12,16 @@ from quaver.score.evaluators.named_label import Exact, FirstLabel
 from quaver.study.session import Study
 
 
-def test_the_mark_depends_on_the_code_and_not_on_which_of_quavers_evaluators_read() -> None:
+def test_the_mark_depends_on_the_code_and_not_on_which_of_quavers_evaluators_read():
     assert mark_of_rules([Exact()]) == mark_of_rules([FirstLabel(), Exact()])
 
 
-def test_an_evaluator_of_another_package_counts_with_its_file(tmp_path: Path) -> None:
+def test_an_evaluator_of_another_package_counts_with_its_file(tmp_path):
     marks = []
     for number, rule in enumerate(("the first", "the last")):
         file = tmp_path / f"theirs_{number}.py"
         file.write_text(f'class Theirs:\n    """Takes {rule} label."""\n')
         spec = importlib.util.spec_from_file_location(file.stem, file)
-        assert spec is not None
-        assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         sys.modules[file.stem] = module
         spec.loader.exec_module(module)
@@ -37,12 +30,12 @@ def test_an_evaluator_of_another_package_counts_with_its_file(tmp_path: Path) ->
     assert marks[0] != marks[1] != mark_of_rules([Exact()])
 
 
-def test_a_frame_that_other_code_made_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def annotate(text: str, prompt: str) -> str:
+def test_a_frame_that_other_code_made_is_made_anew(tmp_path, monkeypatch):
+    def annotate(text, prompt):
         return "a"
 
     source = written(tmp_path, items="text\nx\ny\n")
-    asked: dict[str, Any] = {
+    asked = {
         "task": {"labels": ["a", "b"]},
         "items": {"source": str(source.parent / "items.csv"), "text": "{{ text }}"},
         "prompt": {"instruction": "a or b?"},

@@ -1,5 +1,5 @@
 import pytest
-from tests.score.outputs import OPTIONS, TEXT_EVALUATORS, Output, outputs
+from tests.score.outputs import OPTIONS, TEXT_EVALUATORS, outputs
 
 from quaver.core import registry
 from quaver.score.annotation import read
@@ -9,7 +9,7 @@ ALL = [*outputs("hostile"), *outputs("real")]
 
 
 @pytest.mark.parametrize("output", ALL, ids=str)
-def test_the_right_reading_for_every_evaluator(output: Output) -> None:
+def test_the_right_reading_for_every_evaluator(output):
     labels, variant = TASKS[output.task]
     read_as, marks = {}, set()
     for name in TEXT_EVALUATORS:
@@ -22,12 +22,12 @@ def test_the_right_reading_for_every_evaluator(output: Output) -> None:
     assert marks == output.marks
 
 
-def test_there_are_enough_of_them() -> None:
+def test_there_are_enough_of_them():
     assert len(outputs("hostile")) >= 200
     assert len(outputs("real")) >= 100
 
 
-def test_every_evaluator_of_text_has_its_readings_here() -> None:
+def test_every_evaluator_of_text_has_its_readings_here():
     others = {"logprob", "pattern"}  # the one reads no text, the other has no rule until it is given one
     builtin = {name for name in registry.names("evaluators") if name not in others}
     assert set(TEXT_EVALUATORS) <= builtin

@@ -1,7 +1,5 @@
 """E-processes against the null that nothing ever changes, with one bet a look."""
 
-from __future__ import annotations
-
 from itertools import product
 from math import comb
 
@@ -13,11 +11,11 @@ from quaver.sequential.drift_evidence import LastingChange, Moved, lasting_diffe
 PARTS = [list(range(start, start + 10)) for start in (0, 10, 20, 30)]
 
 
-def test_the_stakes_on_all_starts_are_at_most_the_whole() -> None:
+def test_the_stakes_on_all_starts_are_at_most_the_whole():
     assert sum(stake_of_start(look) for look in range(1, 100_000)) < 1
 
 
-def after(earlier: int, values: list[float]) -> LastingChange:
+def after(earlier, values):
     change = LastingChange()
     for _ in range(earlier):
         change.learn(0.0)
@@ -26,24 +24,24 @@ def after(earlier: int, values: list[float]) -> LastingChange:
     return change
 
 
-def test_a_value_that_is_larger_for_good_is_seen() -> None:
+def test_a_value_that_is_larger_for_good_is_seen():
     # all bets but those of the first kind lose by construction, so this is a bound by hand
     evidence = after(5, [1.0] * 30).evidence
     assert 0.225 * stake_of_start(1) * comb(35, 5) <= evidence <= comb(35, 5)
 
 
-def test_values_that_fall_or_are_absent_are_no_evidence() -> None:
+def test_values_that_fall_or_are_absent_are_no_evidence():
     assert after(5, [-1.0] * 30).evidence < 1
     assert after(5, [float("nan")] * 30).evidence == 1
 
 
-def test_the_smallest_value_so_far_begins_no_bet() -> None:
+def test_the_smallest_value_so_far_begins_no_bet():
     """All values are as large as it, so that a change before it is already refuted."""
     change = after(5, [-1.0])
     assert change.evidence == pytest.approx(1 - stake_of_start(1))
 
 
-def test_a_change_that_comes_late_is_found_with_fewer_values() -> None:
+def test_a_change_that_comes_late_is_found_with_fewer_values():
     """The more values there are, the less larger ones are needed: n choose k."""
     needed = []
     for earlier in (0, 10, 30):
@@ -55,7 +53,7 @@ def test_a_change_that_comes_late_is_found_with_fewer_values() -> None:
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.5, 0.9])
-def test_what_always_wavered_is_no_alarm(share: float) -> None:
+def test_what_always_wavered_is_no_alarm(share):
     rng = np.random.default_rng(2)
     reached = 0
     for _ in range(400):
@@ -66,7 +64,7 @@ def test_what_always_wavered_is_no_alarm(share: float) -> None:
     assert reached / 400 <= 0.05 + 2 * (0.05 * 0.95 / 400) ** 0.5
 
 
-def test_a_small_lasting_change_is_found_though_not_every_look_shows_it() -> None:
+def test_a_small_lasting_change_is_found_though_not_every_look_shows_it():
     rng = np.random.default_rng(4)
     change = LastingChange()
     for value in rng.binomial(20, 0.3, 105):
@@ -75,7 +73,7 @@ def test_a_small_lasting_change_is_found_though_not_every_look_shows_it() -> Non
     assert max(change.look(float(value)) for value in rng.binomial(20, 0.45, 60)) > 1000
 
 
-def test_an_answer_that_differs_once_after_five_that_did_not() -> None:
+def test_an_answer_that_differs_once_after_five_that_did_not():
     """By hand: five noughts have a Jeffreys likelihood of 63/256, and with the one 63/256/12."""
     stake = stake_of_start(1)
     changed = stake * (1 / 2 + 63 / 512) * (1 / 2 + 1 / 4)
@@ -85,7 +83,7 @@ def test_an_answer_that_differs_once_after_five_that_did_not() -> None:
 
 
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.1, 0.3, 0.5, 0.9, 1.0])
-def test_its_mean_over_all_answers_of_one_share_is_at_most_one(share: float) -> None:
+def test_its_mean_over_all_answers_of_one_share_is_at_most_one(share):
     mean = 0.0
     for differs in product([False, True], repeat=10):
         ones = sum(differs)
@@ -93,7 +91,7 @@ def test_its_mean_over_all_answers_of_one_share_is_at_most_one(share: float) -> 
     assert mean <= 1
 
 
-def test_a_replica_that_serves_whole_looks_is_no_alarm_over_all_of_its_prompts() -> None:
+def test_a_replica_that_serves_whole_looks_is_no_alarm_over_all_of_its_prompts():
     """Ten prompts of forty differ together in three looks of ten; their mean seldom reaches 20."""
     rng = np.random.default_rng(5)
     reached = 0
@@ -108,7 +106,7 @@ def test_a_replica_that_serves_whole_looks_is_no_alarm_over_all_of_its_prompts()
     assert reached / 100 <= 0.05
 
 
-def most_of(shift: float, scale: float, *, rounded: int = 9, looks: int = 60) -> float:
+def most_of(shift, scale, *, rounded=9, looks=60):
     """How often looks that share a shift and, every other one, a scale reach 20: 100 histories."""
     rng = np.random.default_rng(1)
     reached = 0
@@ -128,15 +126,15 @@ def most_of(shift: float, scale: float, *, rounded: int = 9, looks: int = 60) ->
 
 
 @pytest.mark.parametrize(("shift", "scale"), [(0.0, 1.0), (1 / 3, 1.0), (5.0, 1.0), (0.0, 1.3), (1.0, 2.0)])
-def test_what_is_common_to_a_look_raises_no_alarm(shift: float, scale: float) -> None:
+def test_what_is_common_to_a_look_raises_no_alarm(shift, scale):
     assert most_of(shift, scale) <= 0.05 + 2 * (0.05 * 0.95 / 100) ** 0.5
 
 
-def test_values_that_tie_raise_no_alarm() -> None:
+def test_values_that_tie_raise_no_alarm():
     assert most_of(0.0, 1.0, rounded=0) <= 0.05
 
 
-def test_prompts_that_move_apart_are_seen() -> None:
+def test_prompts_that_move_apart_are_seen():
     rng = np.random.default_rng(3)
     centre = rng.normal(size=40)
     moved = Moved(centre + rng.standard_normal((6, 40)), PARTS)
@@ -149,7 +147,7 @@ def test_prompts_that_move_apart_are_seen() -> None:
     assert any(found)
 
 
-def test_a_share_that_rises_has_one_side() -> None:
+def test_a_share_that_rises_has_one_side():
     first = np.zeros((6, 40))
     first[:, :20] = 1.0
     rises = Moved(first, PARTS, centred=False)
@@ -161,7 +159,7 @@ def test_a_share_that_rises_has_one_side() -> None:
     assert rises.evidence > 20
 
 
-def test_prompts_without_values_are_left_out() -> None:
+def test_prompts_without_values_are_left_out():
     first = np.full((6, 40), np.nan)
     moved = Moved(first, PARTS)
     assert moved.look(PARTS[0], np.zeros(10)) == 1

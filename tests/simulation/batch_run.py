@@ -1,9 +1,6 @@
 """Simulated histories of batches: ``python -m tests.simulation.batch_run --seeds 500``, or ``--seed 17``."""
 
-from __future__ import annotations
-
 import sys
-from collections import Counter
 
 from tests.simulation.batch_history import BatchHistory
 from tests.simulation.many_histories import live, lived_through
@@ -11,10 +8,10 @@ from tests.simulation.many_histories import live, lived_through
 __all__ = ["lived"]
 
 
-def lived(seed: int, counts: Counter[str] | None = None) -> str:
+def lived(seed, counts=None):
     """Live through one history; what went wrong, and the way there, or an empty text."""
 
-    def tally(history: BatchHistory) -> None:
+    def tally(history):
         if counts is not None:
             counts["kills"] += sum("killed at" in line for line in history.told)
             counts["batches"] += len(history.farm.jobs)

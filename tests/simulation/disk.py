@@ -1,14 +1,9 @@
 """A simulated disk under a study's folder: it fills up, fails to write, and may tear what was not synced."""
 
-from __future__ import annotations
-
-import random
 import shutil
 import sqlite3
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
 __all__ = ["Disk"]
@@ -29,30 +24,30 @@ class Disk:
         was_hit: Whether anything failed.
     """
 
-    def __init__(self, draw: random.Random) -> None:
+    def __init__(self, draw):
         self._draw, self._synced = draw, 0
         self.fails, self.after, self.was_hit = "", 0, False
 
     @contextmanager
-    def entered(self) -> Iterator[None]:
+    def entered(self):
         """Stand under SQLite."""
         disk = self
 
         class Connection(sqlite3.Connection):
-            def execute(self, sql: str, *arguments: Any) -> sqlite3.Cursor:
+            def execute(self, sql, *arguments):
                 disk._meets(self, sql)
                 done = super().execute(sql, *arguments)
                 if sql == "COMMIT":
                     disk._synced = disk._wal_of(self)
                 return done
 
-        def connect(*arguments: Any, **named: Any) -> sqlite3.Connection:
+        def connect(*arguments, **named):
             return _connect(*arguments, **{"factory": Connection, **named})
 
         with patch.object(sqlite3, "connect", connect):
             yield
 
-    def _meets(self, db: sqlite3.Connection, sql: str) -> None:
+    def _meets(self, db, sql):
         if not self.fails:
             return
         if sql == "COMMIT":
@@ -70,18 +65,18 @@ class Disk:
             )
 
     @staticmethod
-    def _folder_of(db: sqlite3.Connection) -> Path:
+    def _folder_of(db):
         return Path(sqlite3.Connection.execute(db, "PRAGMA database_list").fetchone()[2]).parent
 
-    def _wal_of(self, db: sqlite3.Connection) -> int:
+    def _wal_of(self, db):
         wal = self._folder_of(db) / "responses.db-wal"
         return wal.stat().st_size if wal.exists() else 0
 
-    def after_kill(self, folder: Path, into: Path) -> None:
+    def after_kill(self, folder, into):
         """What is found of a folder when the process has been killed."""
         shutil.copytree(folder, into, ignore=shutil.ignore_patterns("*.db-shm", ".run.*"))
 
-    def after_power_cut(self, folder: Path, into: Path) -> None:
+    def after_power_cut(self, folder, into):
         """What is found when the machine went down: a part of what was not synced, some of it torn."""
         self.after_kill(folder, into)
         for name, synced in (("responses.db-wal", self._synced), ("responses.spill", 0)):

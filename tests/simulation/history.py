@@ -1,31 +1,24 @@
 """One simulated history of a study: runs, kills, edits, full disks; and what must hold after each step."""
 
-from __future__ import annotations
-
 import gc
 import random
 import sqlite3
 import sys
-from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
-from types import FrameType
 from typing import Any, ClassVar
 from unittest.mock import patch
 
 import polars as pl
 from tests.simulation.disk import Disk
 from tests.simulation.schedule import Killed
-from tests.simulation.server import Attempt, Server
+from tests.simulation.server import Server
 from tests.simulation.studies import edited, first_study
 from tests.simulation.world import World
 
 from quaver.collect.run.progress import Outcome
-from quaver.collect.run.writer import Kept, Writer
+from quaver.collect.run.writer import Writer
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import COLUMNS
-from quaver.collect.store.spill import Receipt
-from quaver.core.model import Answered
 from quaver.errors import QuaverError, StoreError
 from quaver.study.session import Study
 
@@ -39,7 +32,7 @@ class Broken(AssertionError):
 
 
 @contextmanager
-def no_garbage() -> Iterator[None]:
+def no_garbage():
     """Have Python look for reference cycles between histories only.
 
     What a dead process was at ends when its generators are found, and takes a turn to do so.
@@ -74,7 +67,7 @@ class History:
     lines: ClassVar = (30, 300, 1500, 4000)
     """Before how many of these lines, at most."""
 
-    def __init__(self, seed: int, home: Path) -> None:
+    def __init__(self, seed, home):
         self.world = World(seed)
         self.draw = self.world.draw
         self.server = Server(random.Random(seed + 2), self.world.schedule)
@@ -82,21 +75,21 @@ class History:
         self._home, self._number = home, 0
         self.folder = home / "study-0"
         self.spec = first_study(self.draw, home)
-        self.told: list[str] = []
-        self._meant: dict[bytes, str] = {}
-        self._kept: Rows = {}
-        self._elsewhere: Rows = {}
-        self._owed: set[bytes] = set()
-        self._written: set[bytes] = set()
+        self.told = []
+        self._meant = {}
+        self._kept = {}
+        self._elsewhere = {}
+        self._owed = set()
+        self._written = set()
         self._billed = 0
         self._kill_at = self._moments = self.kills = 0
 
-    def __str__(self) -> str:
+    def __str__(self):
         return "\n".join(self.told)
 
     # ------------------------------------------------------------------ the whole
 
-    def go(self) -> None:
+    def go(self):
         """Live through it, and compare the end with a study to which nothing happened.
 
         Raises:
@@ -112,7 +105,7 @@ class History:
                 step()
             self._finish()
 
-    def _another_study(self) -> None:
+    def _another_study(self):
         """One that asks much the same has been answered before, wholly or in part."""
         own, self.folder = self.folder, self._home / "another"
         most = self.draw.choice((None, 2))
@@ -124,15 +117,15 @@ class History:
         self.folder, self._owed, self._written = own, set(), set()
         self._say("another study is there", answers=len(self._elsewhere))
 
-    def _edit(self) -> None:
+    def _edit(self):
         self.spec = edited(self.spec, self.draw, self._home)
         self._say("edited", **{k: v for k, v in self.spec.items() if k not in ("name", "task", "prompt")})
 
-    def _server_changes(self) -> None:
+    def _server_changes(self):
         self.server.fingerprint += "+"
         self._say("the server serves something else under the same name")
 
-    def _look(self) -> None:
+    def _look(self):
         self._say("looked at")
         with self._alive():
             study = self._opened()
@@ -141,12 +134,12 @@ class History:
 
     # ------------------------------------------------------------------ a run
 
-    def _run(self) -> None:
+    def _run(self):
         """A run in which anything may happen."""
         self.server.faults, self.server.odd = self.draw.choice(((0.0, 0.0), (0.1, 0.1), (0.4, 0.2)))
         happens = self.draw.choice(("nothing", "kill", "kill", "power", "disk", "ctrl-c", "second", "pilot"))
         retry = self.draw.random() < 0.3
-        asked: dict[str, Any] = {"retry_errors": retry}
+        asked = {"retry_errors": retry}
         self.spec.pop("budget", None)
         if self.draw.random() < 0.4:
             cap = self.draw.choice((("calls", 40), ("tokens", 3000)))
@@ -161,9 +154,9 @@ class History:
         self._say("run", happens=happens, faults=self.server.faults, budget=self.spec.get("budget"), **asked)
         self._within(happens, asked)
 
-    def _within(self, happens: str, asked: dict[str, Any]) -> None:
+    def _within(self, happens, asked):
         before, owed = len(self.server.attempts), set(self._owed)
-        ended: object = None
+        ended = None
         with self._alive(power=happens == "power"):
             study = self._opened()
             try:
@@ -178,11 +171,11 @@ class History:
         self._say("  ended", ended=_short(ended), attempts=len(attempts))
         self._check(attempts, owed, bool(asked.get("retry_errors")), ended, killed=ended is None)
 
-    def _watching(self, happens: str, study: Study) -> Callable[[Any], None]:
+    def _watching(self, happens, study):
         seen = [0]
         at = self.draw.randint(1, 3)
 
-        def watch(progress: Any) -> None:
+        def watch(progress):
             seen[0] += 1
             if happens == "ctrl-c" and seen[0] in (at, at + self.draw.randint(0, 3)):
                 self.world.press_ctrl_c()
@@ -191,7 +184,7 @@ class History:
 
         return watch
 
-    def _second(self) -> None:
+    def _second(self):
         """Another process looks, and tries to collect too."""
         other = self._opened()
         now = other.status()
@@ -210,7 +203,7 @@ class History:
                 raise Broken("two processes collect at once")
 
     @contextmanager
-    def _alive(self, power: bool = False) -> Iterator[None]:
+    def _alive(self, power=False):
         """One process, from its start to its end, whatever that is."""
         self._moments = 0
         with ExitStack() as stack:
@@ -228,20 +221,20 @@ class History:
                 self._bury_threads()
 
     @contextmanager
-    def _taken_down(self, power: bool) -> Iterator[None]:
+    def _taken_down(self, power):
         """Write down which answers survive whatever comes now.
 
         A kill may take none that the runner has taken in, a power cut none that is in the database.
         """
         keep, write = Writer.keep, Store.write
 
-        def kept(writer: Writer, model: str, group: Sequence[Answered]) -> Kept:
+        def kept(writer, model, group):
             done = keep(writer, model, group)
             if done.weight and not power and not self.world.schedule.dead:  # not after a second Ctrl-C
                 self._owed |= {key for one in done.receipts for key in good_calls(one)}
             return done
 
-        def written(store: Store, group: Sequence[Receipt]) -> Any:
+        def written(store, group):
             done = write(store, group)
             if not self.world.schedule.dead:
                 self._written |= {key for one in group for key in good_calls(one)}
@@ -251,24 +244,24 @@ class History:
         with patch.object(Writer, "keep", kept), patch.object(Store, "write", written):
             yield
 
-    def _bury_threads(self) -> None:
+    def _bury_threads(self):
         """Threads that the run left behind end with the process."""
         self.world.schedule.kill()
         self.world.schedule.bury()
 
     @contextmanager
-    def _killing(self, power: bool) -> Iterator[None]:
+    def _killing(self, power):
         """Count the lines that run, and die at one of them."""
         import threading
 
-        def line(frame: FrameType, event: str, _: object) -> Any:
+        def line(frame, event, _):
             if event == "line":
                 self._moments += 1
                 if self._moments == self._kill_at:
                     self._die(power)
             return line
 
-        def call(frame: FrameType, event: str, _: object) -> Any:
+        def call(frame, event, _):
             return line if any(part in frame.f_code.co_filename for part in self.traced) else None
 
         before = sys.gettrace()
@@ -278,9 +271,9 @@ class History:
             yield
         finally:
             sys.settrace(before)
-            threading.settrace(None)  # type: ignore[arg-type]
+            threading.settrace(None)
 
-    def _die(self, power: bool) -> None:
+    def _die(self, power):
         self._number += 1
         self.kills += 1
         self._found = self._home / f"study-{self._number}"
@@ -295,16 +288,14 @@ class History:
 
     # ------------------------------------------------------------------ what must hold
 
-    def _opened(self) -> Study:
+    def _opened(self):
         return Study.open(self.spec, folder=self.folder)
 
-    def _rows(self) -> Rows:
+    def _rows(self):
         """The stored answers by key."""
         return stored_rows(self.folder / "responses.db")
 
-    def _check(
-        self, attempts: list[Attempt], owed: set[bytes], retry: bool, ended: object, *, killed: bool
-    ) -> None:
+    def _check(self, attempts, owed, retry, ended, *, killed):
         for attempt in attempts:
             for key, meant in attempt.asked:
                 if self._meant.setdefault(key, meant) != meant:
@@ -329,15 +320,15 @@ class History:
         self._billed += sum(one.tokens for one in known if not killed or set(one.keys) <= set(rows))
         self._kept = rows
 
-    def _is_known(self, attempt: Attempt) -> bool:
+    def _is_known(self, attempt):
         """Whether the process that counts what was spent can know of this."""
         return True
 
-    def _at_once(self) -> int:
+    def _at_once(self):
         """How many requests are out at once, at most."""
         return sum(int(model["concurrency"]) for model in self.spec["models"])
 
-    def _check_caps(self, attempts: list[Attempt]) -> None:
+    def _check_caps(self, attempts):
         """Nothing is asked or billed beyond the cap and what was in flight."""
         caps = self.spec.get("budget", {})
         new = {key for one in attempts for key in one.keys} - set(self._kept)
@@ -351,7 +342,7 @@ class History:
             if billed > room + tried + in_flight:
                 raise Broken(f"{billed} tokens billed where {room} were left, {in_flight} in flight")
 
-    def _finish(self) -> None:
+    def _finish(self):
         """Let it end in peace; that must be what an undisturbed study ends in, and the end of asking."""
         self.server.faults = self.server.odd = 0.0
         self.spec.pop("budget", None)
@@ -380,11 +371,11 @@ class History:
             differing = both.filter(pl.col("label").ne_missing(pl.col("label_expected")))
             raise Broken(f"not what an undisturbed study ends in:\n{differing}")
 
-    def _say(self, what: str, **details: Any) -> None:
+    def _say(self, what, **details):
         self.told.append(f"{what} " + " ".join(f"{name}={value!r}" for name, value in details.items()))
 
 
-def stored_rows(path: Path) -> Rows:
+def stored_rows(path):
     """The answers in a store by key, whatever the tables of this release are like beside."""
     if not path.exists():
         return {}
@@ -401,7 +392,7 @@ def stored_rows(path: Path) -> Rows:
     return found
 
 
-def good_calls(kept: Receipt) -> set[bytes]:
+def good_calls(kept):
     """The calls of an answer that was no error."""
     finish = COLUMNS.split(", ").index("finish")
     return {call[0] for call, row in zip(kept.calls, kept.rows, strict=True) if row[finish] != "error"}
@@ -410,13 +401,13 @@ def good_calls(kept: Receipt) -> set[bytes]:
 _PLACE = ["item", "model", "variant", "decoding", "repeat", "evaluator"]
 
 
-def _comparable(frame: pl.DataFrame) -> pl.DataFrame:
+def _comparable(frame):
     text = frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
     place = [name for name in _PLACE if name in text.columns]
     return text.select([*place, "label", "status", "reason"]).sort(place)
 
 
-def _short(ended: object) -> str:
+def _short(ended):
     if isinstance(ended, Outcome):
         return f"{ended.ended} {ended.before}+{ended.done} of {ended.total}, {ended.errors} errors"
     return " ".join(str(ended).split())[:300]

@@ -1,13 +1,10 @@
 """What the commands that live through histories share: ``--seeds 1000``, ``--first 5``, or ``--seed 17``."""
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -22,7 +19,7 @@ class Told(Protocol):
 H = TypeVar("H", bound=Told)
 
 
-def lived_through(kind: Callable[[int, Path], H], seed: int, tally: Callable[[H], None] | None = None) -> str:
+def lived_through(kind, seed, tally=None):
     """Live through one history; what went wrong, and the way there, or an empty text."""
     shm = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=shm if shm.is_dir() else None) as folder:
@@ -36,7 +33,7 @@ def lived_through(kind: Callable[[int, Path], H], seed: int, tally: Callable[[H]
     return ""
 
 
-def live(lived: Callable[[int, Counter[str]], str], about: str | None, *, seeds: int) -> int:
+def live(lived, about, *, seeds):
     """Live through as many histories as the command line says.
 
     Args:

@@ -1,7 +1,5 @@
 """Live through many histories: ``python -m tests.simulation.run --seeds 10000``; one again: ``--seed 17``."""
 
-from __future__ import annotations
-
 import sys
 
 from tests.simulation.history import History
@@ -10,7 +8,7 @@ from tests.simulation.many_histories import live, lived_through
 __all__ = ["lived"]
 
 
-def lived(seed: int) -> str:
+def lived(seed):
     """Live through one history; what went wrong, and the way there, or an empty text."""
     return lived_through(History, seed)
 

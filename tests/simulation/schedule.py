@@ -6,12 +6,8 @@ seed. When nobody can go on, the clock jumps to the next moment at which somebod
 order of everything that happens, and a wait of two minutes takes no time.
 """
 
-from __future__ import annotations
-
 import math
-import random
 import threading
-from collections.abc import Callable
 from typing import Any
 
 __all__ = ["Deadlock", "Killed", "Schedule"]
@@ -30,10 +26,10 @@ class Deadlock(AssertionError):
 class _Task:
     """A thread, and what it waits for."""
 
-    def __init__(self, name: str, process: object = None) -> None:
+    def __init__(self, name, process=None):
         self.name, self.process = name, process
         self.turn = _Semaphore(0)
-        self.ready: Callable[[], bool] = lambda: True
+        self.ready = lambda: True
         self.until = math.inf
         self.done = self.dead = False
 
@@ -51,27 +47,27 @@ class Schedule:
         before_turn: Called by the first thread whenever it may go on; may raise.
     """
 
-    def __init__(self, draw: random.Random, start: float = 1000.0) -> None:
+    def __init__(self, draw, start=1000.0):
         self._draw = draw
         self.now = start
         self.dead = False
-        self.before_turn: Callable[[], None] = lambda: None
+        self.before_turn = lambda: None
         self._main = self._current = _Task("main")
         self._tasks = [self._main]
-        self._of_thread: dict[int, _Task] = {threading.get_ident(): self._main}
-        self._deadlock: Deadlock | None = None
+        self._of_thread = {threading.get_ident(): self._main}
+        self._deadlock = None
 
     @property
-    def is_mine(self) -> bool:
+    def is_mine(self):
         """Whether the thread that asks takes turns here."""
         return threading.get_ident() in self._of_thread
 
     @property
-    def process(self) -> object:
+    def process(self):
         """The process of the thread whose turn it is; None is the first one."""
         return self._current.process
 
-    def wait(self, ready: Callable[[], bool] = lambda: True, seconds: float | None = None) -> bool:
+    def wait(self, ready=lambda: True, seconds=None):
         """Give the turn away until something holds or the time is over.
 
         Args:
@@ -97,11 +93,11 @@ class Schedule:
             self.before_turn()
         return ready()
 
-    def sleep(self, seconds: float) -> None:
+    def sleep(self, seconds):
         """Wait for some time."""
         self.wait(lambda: False, seconds)
 
-    def _pass_on(self, me: _Task | None) -> None:
+    def _pass_on(self, me):
         """Draw who goes on; return when it is this one's turn again."""
         chosen = self._next()
         if chosen is me:
@@ -111,7 +107,7 @@ class Schedule:
         if me is not None:
             me.turn.acquire()
 
-    def _next(self) -> _Task:
+    def _next(self):
         waiting = [task for task in self._tasks if not task.done]
         if self.dead or self._deadlock is not None:  # everybody wakes, one after the other, and ends
             others = [task for task in waiting if task is not self._main]
@@ -129,7 +125,7 @@ class Schedule:
 
     # ------------------------------------------------------------------ threads
 
-    def start(self, thread: threading.Thread, process: object = None) -> None:
+    def start(self, thread, process=None):
         """Start a thread that takes turns with the others.
 
         Args:
@@ -138,7 +134,7 @@ class Schedule:
         """
         task, run = _Task(thread.name, process or self._current.process), thread.run
 
-        def taking_turns() -> None:
+        def taking_turns():
             self._of_thread[threading.get_ident()] = task
             task.turn.acquire()
             try:
@@ -151,30 +147,30 @@ class Schedule:
                 del self._of_thread[threading.get_ident()]
                 self._pass_on(None)
 
-        thread.run = taking_turns  # type: ignore[method-assign]
-        thread._task = task  # type: ignore[attr-defined]
+        thread.run = taking_turns
+        thread._task = task
         self._tasks.append(task)
         _start(thread)
         self.wait()
 
-    def join(self, thread: threading.Thread, timeout: float | None = None) -> None:
+    def join(self, thread, timeout=None):
         """Wait until a thread has ended."""
-        task: _Task | None = getattr(thread, "_task", None)
+        task = getattr(thread, "_task", None)
         if task is None:
             _join(thread, timeout)
         elif self.wait(lambda: task.done, timeout):
             _join(thread)
 
-    def kill(self) -> None:
+    def kill(self):
         """End all processes here and now; the caller raises ``Killed`` itself."""
         self.dead = True
 
-    def end(self, process: object) -> None:
+    def end(self, process):
         """End another process: each of its threads ends when it is its turn."""
         for task in self._tasks:
             task.dead = task.dead or task.process is process
 
-    def bury(self) -> None:
+    def bury(self):
         """After a kill: let every other thread come to its end."""
         while any(not task.done for task in self._tasks[1:]):
             self._pass_on(self._main)
@@ -182,15 +178,15 @@ class Schedule:
 
     # ------------------------------------------------------------------ what threads wait on
 
-    def primitives(self) -> dict[str, Any]:
+    def primitives(self):
         """What a module finds under the names of ``threading`` and ``queue``."""
         schedule = self
 
         class Lock:
-            def __init__(self) -> None:
+            def __init__(self):
                 self._held = False
 
-            def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+            def acquire(self, blocking=True, timeout=-1):
                 free = lambda: not self._held  # noqa: E731
                 if blocking:
                     schedule.wait(free, None if timeout < 0 else timeout)
@@ -199,29 +195,29 @@ class Schedule:
                 self._held = True
                 return True
 
-            def release(self) -> None:
+            def release(self):
                 self._held = False
 
-            def locked(self) -> bool:
+            def locked(self):
                 return self._held
 
             __enter__ = acquire
 
-            def __exit__(self, *_: object) -> None:
+            def __exit__(self, *_):
                 self.release()
 
         class Condition:
-            def __init__(self, lock: Any = None) -> None:
+            def __init__(self, lock=None):
                 self._lock = lock or Lock()
-                self._waiting: list[list[bool]] = []
+                self._waiting = []
 
-            def __enter__(self) -> bool:
+            def __enter__(self):
                 return bool(self._lock.acquire())
 
-            def __exit__(self, *_: object) -> None:
+            def __exit__(self, *_):
                 self._lock.release()
 
-            def wait(self, timeout: float | None = None) -> bool:
+            def wait(self, timeout=None):
                 told = [False]
                 self._waiting.append(told)
                 self._lock.release()
@@ -230,35 +226,35 @@ class Schedule:
                 finally:
                     self._lock.acquire()
 
-            def notify(self, n: int = 1) -> None:
+            def notify(self, n=1):
                 for told in self._waiting[:n]:
                     told[0] = True
                 del self._waiting[:n]
 
-            def notify_all(self) -> None:
+            def notify_all(self):
                 self.notify(len(self._waiting))
 
         class Event:
-            def __init__(self) -> None:
+            def __init__(self):
                 self._set = False
 
-            def set(self) -> None:
+            def set(self):
                 self._set = True
 
-            def clear(self) -> None:
+            def clear(self):
                 self._set = False
 
-            def is_set(self) -> bool:
+            def is_set(self):
                 return self._set
 
-            def wait(self, timeout: float | None = None) -> bool:
+            def wait(self, timeout=None):
                 return schedule.wait(lambda: self._set, timeout)
 
         class Semaphore:
-            def __init__(self, value: int = 1) -> None:
+            def __init__(self, value=1):
                 self._value = value
 
-            def acquire(self, blocking: bool = True, timeout: float | None = None) -> bool:
+            def acquire(self, blocking=True, timeout=None):
                 if blocking:
                     schedule.wait(lambda: self._value > 0, timeout)
                 if self._value == 0:
@@ -266,12 +262,12 @@ class Schedule:
                 self._value -= 1
                 return True
 
-            def release(self, n: int = 1) -> None:
+            def release(self, n=1):
                 self._value += n
 
             __enter__ = acquire
 
-            def __exit__(self, *_: object) -> None:
+            def __exit__(self, *_):
                 self.release()
 
         return {
@@ -284,39 +280,39 @@ class Schedule:
         }
 
 
-def _queue_on(schedule: Schedule) -> type:
+def _queue_on(schedule):
     from queue import Empty, Full
 
     class Queue:
         """``queue.Queue`` and ``queue.SimpleQueue``."""
 
-        def __init__(self, maxsize: int = 0) -> None:
+        def __init__(self, maxsize=0):
             self._most, self._held = maxsize or math.inf, list[Any]()
 
-        def put(self, one: Any, block: bool = True, timeout: float | None = None) -> None:
+        def put(self, one, block=True, timeout=None):
             if block:
                 schedule.wait(lambda: len(self._held) < self._most, timeout)
             if len(self._held) >= self._most:
                 raise Full
             self._held.append(one)
 
-        def get(self, block: bool = True, timeout: float | None = None) -> Any:
+        def get(self, block=True, timeout=None):
             if block:
                 schedule.wait(lambda: bool(self._held), timeout)
             if not self._held:
                 raise Empty
             return self._held.pop(0)
 
-        def put_nowait(self, one: Any) -> None:
+        def put_nowait(self, one):
             self.put(one, block=False)
 
-        def get_nowait(self) -> Any:
+        def get_nowait(self):
             return self.get(block=False)
 
-        def qsize(self) -> int:
+        def qsize(self):
             return len(self._held)
 
-        def empty(self) -> bool:
+        def empty(self):
             return not self._held
 
     return Queue

@@ -1,11 +1,6 @@
 """Studies for simulated histories, and what people change about them between two runs."""
 
-from __future__ import annotations
-
 import copy
-import random
-from pathlib import Path
-from typing import Any
 
 __all__ = ["edited", "first_study"]
 
@@ -13,14 +8,14 @@ LABELS = ["favor", "against", "neither"]
 _PARAPHRASES = {"curt": "Favor, against or neither?", "long": "Say which: favor, against, neither."}
 
 
-def _written(path: Path, items: int) -> str:
+def _written(path, items):
     path.write_text("id,text\n" + "".join(f"i{k},Text {k} of a writer\n" for k in range(items)))
     return str(path)
 
 
-def first_study(draw: random.Random, home: Path) -> dict[str, Any]:
+def first_study(draw, home):
     """A study as it is first written."""
-    study: dict[str, Any] = {
+    study = {
         "name": "s",
         "task": {"labels": list(LABELS)},
         "items": {"source": _written(home / "items-3.csv", 3), "id": "id", "text": "{{ text }}"},
@@ -37,7 +32,7 @@ def first_study(draw: random.Random, home: Path) -> dict[str, Any]:
     return study
 
 
-def _model(name: str, draw: random.Random) -> dict[str, Any]:
+def _model(name, draw):
     return {
         "name": name,
         "use": "openai_compatible",
@@ -50,23 +45,23 @@ def _model(name: str, draw: random.Random) -> dict[str, Any]:
     }
 
 
-def edited(study: dict[str, Any], draw: random.Random, home: Path) -> dict[str, Any]:
+def edited(study, draw, home):
     """The study after one change."""
     study = copy.deepcopy(study)
     draw.choice(_EDITS)(study, draw, home)
     return study
 
 
-def _items(study: dict[str, Any], draw: random.Random, home: Path) -> None:
+def _items(study, draw, home):
     items = draw.choice((2, 3, 5))
     study["items"]["source"] = _written(home / f"items-{items}.csv", items)
 
 
-def _repeats(study: dict[str, Any], draw: random.Random, home: Path) -> None:
+def _repeats(study, draw, home):
     study["repeats"] = draw.choice((1, 2, 4))
 
 
-def _decodings(study: dict[str, Any], draw: random.Random, home: Path) -> None:
+def _decodings(study, draw, home):
     study["decoding"] = draw.choice(
         (
             {"greedy": {"temperature": 0}},
@@ -78,7 +73,7 @@ def _decodings(study: dict[str, Any], draw: random.Random, home: Path) -> None:
     )
 
 
-def _variants(study: dict[str, Any], draw: random.Random, home: Path) -> None:
+def _variants(study, draw, home):
     study["variants"] = draw.choice(
         (
             [],
@@ -90,23 +85,23 @@ def _variants(study: dict[str, Any], draw: random.Random, home: Path) -> None:
     study["evaluators"] = ["first_label"]
 
 
-def _labels(study: dict[str, Any], draw: random.Random, home: Path) -> None:
+def _labels(study, draw, home):
     study["task"]["labels"] = draw.choice((list(LABELS), [*LABELS, "both"]))
 
 
-def _models(study: dict[str, Any], draw: random.Random, home: Path) -> None:
+def _models(study, draw, home):
     study["models"] = [_model(name, draw) for name in draw.choice((("m",), ("m", "n"), ("n",)))]
 
 
-def _measures(study: dict[str, Any], draw: random.Random, home: Path) -> None:
+def _measures(study, draw, home):
     study["measures"] = draw.choice((["compliance"], ["label_shares"], ["compliance", "inter_pss"]))
 
 
-def _follow_ups(study: dict[str, Any], draw: random.Random, home: Path) -> None:
+def _follow_ups(study, draw, home):
     study["follow_ups"] = draw.choice(([], ["constrained"], ["verbal_decimal"], ["first_token"]))
 
 
-def _instruction(study: dict[str, Any], draw: random.Random, home: Path) -> None:
+def _instruction(study, draw, home):
     study["prompt"]["instruction"] = draw.choice(("What does the writer think?", "Which is it?"))
 
 

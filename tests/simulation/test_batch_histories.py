@@ -1,9 +1,5 @@
 """Some simulated histories of batches; ``python -m tests.simulation.batch_run`` lives through more."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from tests.batches.cases import CASES
 from tests.simulation.batch_history import BatchHistory
@@ -15,13 +11,13 @@ _FEW = 5
 
 
 @pytest.mark.parametrize("first", range(0, 20, _FEW))
-def test_no_answer_is_lost_or_paid_twice(first: int) -> None:
+def test_no_answer_is_lost_or_paid_twice(first):
     wrong = [report for seed in range(first, first + _FEW) if (report := lived(seed))]
     assert not wrong, f"once more: python -m tests.simulation.batch_run --seed N\n{wrong[0]}"
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_process_may_die_at_every_step(name: str, tmp_path: Path) -> None:
+def test_a_process_may_die_at_every_step(name, tmp_path):
     history = BatchHistory(3, tmp_path, name)
     history.wire = history.odd = 0.0
     history.farm.behaviour.credit = history.farm.behaviour.queue = None

@@ -1,7 +1,5 @@
 """The world that a simulated study lives in: clock, threads, event loops, all out of one seed."""
 
-from __future__ import annotations
-
 import asyncio
 import pkgutil
 import queue
@@ -11,13 +9,11 @@ import sys
 import threading
 import time
 from asyncio import base_events
-from collections.abc import Coroutine, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
 from types import SimpleNamespace
-from typing import Any
 from unittest.mock import patch
 
 from tests.simulation.schedule import Schedule
@@ -45,22 +41,22 @@ _thread = {name: getattr(threading.Thread, name) for name in ("start", "join")}
 class _Loop(base_events.BaseEventLoop):
     """An event loop that waits by giving its turn away; nothing comes to it from outside the process."""
 
-    def __init__(self, schedule: Schedule) -> None:
+    def __init__(self, schedule):
         super().__init__()
         self._schedule, self._selector, self._is_woken = schedule, self, False
         self.set_exception_handler(lambda loop, context: None)  # what a kill leaves behind is no news
 
-    def select(self, timeout: float | None) -> list[Any]:
+    def select(self, timeout):
         self._schedule.wait(lambda: self._is_woken, timeout)
         self._is_woken = False
         return []
 
-    def time(self) -> float:
+    def time(self):
         return self._schedule.now
 
-    def _process_events(self, events: list[Any]) -> None: ...
+    def _process_events(self, events): ...
 
-    def _write_to_self(self) -> None:
+    def _write_to_self(self):
         self._is_woken = True
 
 
@@ -75,13 +71,13 @@ class World:
         schedule: Threads and time.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed):
         self.draw = random.Random(seed)
         self.schedule = Schedule(random.Random(seed + 1))
         self._names = self.schedule.primitives()
 
     @contextmanager
-    def entered(self) -> Iterator[None]:
+    def entered(self):
         """Let the program see this clock, these threads and this chance instead of the machine's."""
         with ExitStack() as stack:
             for name, real in _clock.items():
@@ -93,8 +89,8 @@ class World:
             stack.enter_context(patch.object(sys, "unraisablehook", lambda raised: None))
             yield
 
-    def _timely(self, name: str, real: Any) -> Any:
-        def told(*arguments: Any) -> Any:
+    def _timely(self, name, real):
+        def told(*arguments):
             if not self.schedule.is_mine:
                 return real(*arguments)
             if name == "sleep":
@@ -103,15 +99,15 @@ class World:
 
         return told
 
-    def _turning(self, name: str, real: Any) -> Any:
+    def _turning(self, name, real):
         ours = getattr(self.schedule, name)
 
-        def called(thread: threading.Thread, *arguments: Any, **named: Any) -> Any:
+        def called(thread, *arguments, **named):
             return (ours if self.schedule.is_mine else real)(thread, *arguments, **named)
 
         return called
 
-    def _replaced(self) -> Iterator[tuple[Any, str, Any]]:
+    def _replaced(self):
         """Under which names Quaver's modules know threads, queues, event loops and chance."""
         of_threads = {name: value for name, value in self._names.items() if name != "Queue"}
         threads = _Instead(threading, **of_threads)
@@ -134,7 +130,7 @@ class World:
                     if id(value) in known:
                         yield module, name, known[id(value)]
 
-    def _defaults(self) -> Iterator[tuple[Any, str, Any]]:
+    def _defaults(self):
         """The clocks that Quaver's classes take where they are given none."""
         for path, module in sorted(sys.modules.copy().items()):
             if path.startswith("quaver.") and module is not None:
@@ -142,7 +138,7 @@ class World:
                     if isinstance(one, type) and one.__module__ == path:
                         yield from self._clocks_of(one.__init__)
 
-    def _clocks_of(self, made: Any) -> Iterator[tuple[Any, str, Any]]:
+    def _clocks_of(self, made):
         ours = {real: self._timely(name, real) for name, real in _clock.items()}
         named = getattr(made, "__kwdefaults__", None) or {}
         if any(value in ours for value in named.values() if callable(value)):
@@ -151,15 +147,15 @@ class World:
         if any(value in ours for value in placed if callable(value)):
             yield made, "__defaults__", tuple(ours.get(v, v) if callable(v) else v for v in placed)
 
-    def _run(self, main: Coroutine[Any, Any, Any], **_: Any) -> Any:
+    def _run(self, main, **_):
         with asyncio.Runner(loop_factory=lambda: _Loop(self.schedule)) as runner:
             return runner.run(main)
 
-    def _started(self, coroutine: Coroutine[Any, Any, Any]) -> _Started:
+    def _started(self, coroutine):
         return _Started(self._run, coroutine)
 
     @staticmethod
-    def press_ctrl_c() -> None:
+    def press_ctrl_c():
         """What the terminal does to the first thread."""
         handler = signal.getsignal(signal.SIGINT)
         assert callable(handler)
@@ -169,16 +165,16 @@ class World:
 class _Started:
     """A coroutine on an event loop of its own, which ends with it."""
 
-    def __init__(self, run: Any, coroutine: Coroutine[Any, Any, Any]) -> None:
-        self._result: Any = None
-        self._error: BaseException | None = None
-        self._loop: asyncio.AbstractEventLoop | None = None
+    def __init__(self, run, coroutine):
+        self._result = None
+        self._error = None
+        self._loop = None
 
-        async def whole() -> Any:
+        async def whole():
             self._loop, self._task = asyncio.get_running_loop(), asyncio.current_task()
             return await coroutine
 
-        def work() -> None:
+        def work():
             try:
                 self._result = run(whole())
             except BaseException as error:
@@ -187,23 +183,23 @@ class _Started:
         self._thread = threading.Thread(target=work, name="loop")
         self._thread.start()
 
-    def result(self) -> Any:
+    def result(self):
         self._thread.join()
         if self._error is not None:
             raise self._error
         return self._result
 
-    def cancel(self) -> None:
+    def cancel(self):
         if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._task.cancel)  # type: ignore[union-attr]
+            self._loop.call_soon_threadsafe(self._task.cancel)
 
 
 class _Instead(SimpleNamespace):
     """A module with some of its names replaced."""
 
-    def __init__(self, module: Any, **names: Any) -> None:
+    def __init__(self, module, **names):
         super().__init__(**names)
         self._module = module
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name):
         return getattr(self._module, name)

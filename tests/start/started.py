@@ -1,36 +1,29 @@
 """``quaver start`` as a user starts it: a process of its own, about a folder."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 
 __all__ = ["started"]
 
 
 @contextmanager
-def started(folder: Path, environment: Mapping[str, str] | None = None) -> Iterator[str]:
+def started(folder, environment=None):
     """The address, for as long as the block runs."""
     with begun(folder, environment) as (address, _):
         yield address
 
 
 @contextmanager
-def begun(
-    folder: Path, environment: Mapping[str, str] | None = None
-) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+def begun(folder, environment=None):
     """The address and the process."""
     own = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
     own |= {"PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"} | dict(environment or {})
     command = [sys.executable, "-m", "quaver", "start", str(folder), "--no-open"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=own)
     try:
-        assert process.stdout is not None
         yield process.stdout.readline().removeprefix("Open ").strip(), process
     finally:
         process.send_signal(signal.SIGINT)

@@ -1,15 +1,10 @@
 """What a server says when it fails is text on the page of the run, with what to do about it."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
-from pathlib import Path
 from threading import Thread
-from typing import Any
 
 import pytest
 from tests.chromium import browser
@@ -25,17 +20,17 @@ HOSTILE = "<img src=x onerror=window.ran=1> {{ 7 * 7 }} <script>window.ran=2</sc
 
 
 @contextmanager
-def failing() -> Iterator[str]:
+def failing():
     """A server that refuses every third request for its length, and the 60th for good, in hostile words."""
     numbers = count()
 
     class Fails(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def do_GET(self) -> None:
+        def do_GET(self):
             self.say(200, {"data": [{"id": "gpt-5-mini"}]})
 
-        def do_POST(self) -> None:
+        def do_POST(self):
             self.rfile.read(int(self.headers["Content-Length"]))
             number = next(numbers)
             if number == 60:
@@ -47,7 +42,7 @@ def failing() -> Iterator[str]:
                 message = {"role": "assistant", "content": "favor"}
                 self.say(200, {"choices": [{"index": 0, "finish_reason": "stop", "message": message}]})
 
-        def say(self, status: int, document: Any) -> None:
+        def say(self, status, document):
             content = json.dumps(document).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
@@ -55,7 +50,7 @@ def failing() -> Iterator[str]:
             self.end_headers()
             self.wfile.write(content)
 
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - named so by its base
+        def log_message(self, format, *args):  # noqa: A002 - named so by its base
             """Nothing is logged."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Fails) as server:
@@ -64,7 +59,7 @@ def failing() -> Iterator[str]:
         server.shutdown()
 
 
-def test_what_a_failing_server_says_is_text(browser: Any, tmp_path: Path) -> None:
+def test_what_a_failing_server_says_is_text(browser, tmp_path):
     with failing() as url, started(tmp_path, {"OPENAI_BASE_URL": url}) as address:
         walk = Walk(browser, address)
         walk.upload(REFORM)

@@ -1,7 +1,5 @@
 """A check that is put together option by option: columns, codebook, the command that does the same."""
 
-from __future__ import annotations
-
 import shlex
 import subprocess
 import sys
@@ -13,7 +11,7 @@ import typer
 
 from quaver.cli.main import app
 from quaver.errors import QuaverError, StoreError, UnknownName
-from quaver.start.begun_check import BegunCheck, Here
+from quaver.start.begun_check import Here
 
 ROWS = "id,post,stance,other\n" + "".join(
     f"p{n},This is what post number {n} says.,{('for', 'against', '')[n % 3]},{'xy'[n % 2]}\n"
@@ -21,17 +19,17 @@ ROWS = "id,post,stance,other\n" + "".join(
 )
 
 
-def begun(folder: Path, rows: str = ROWS) -> BegunCheck:
+def begun(folder, rows=ROWS):
     return Here(folder).take("posts.csv", rows.encode())
 
 
-def roles(check: BegunCheck) -> dict[str, str]:
+def roles(check):
     with suppress(QuaverError):  # the labels may yet have to be given
         _ = check.found
     return {one.column: one.role for one in check.columns()}
 
 
-def test_columns_are_taken_for_what_they_look_like(tmp_path: Path) -> None:
+def test_columns_are_taken_for_what_they_look_like(tmp_path):
     check = begun(tmp_path)
     assert roles(check) == {"id": "id", "post": "text", "stance": "gold", "other": "ignore"}
     check.take_column("stance", "gold")
@@ -40,7 +38,7 @@ def test_columns_are_taken_for_what_they_look_like(tmp_path: Path) -> None:
     assert check.found.known == 20
 
 
-def test_a_column_has_one_role_and_a_role_that_is_given_again_leaves_the_first(tmp_path: Path) -> None:
+def test_a_column_has_one_role_and_a_role_that_is_given_again_leaves_the_first(tmp_path):
     check = begun(tmp_path)
     check.take_column("stance", "gold")
     check.take_column("stance", "compare")
@@ -49,7 +47,7 @@ def test_a_column_has_one_role_and_a_role_that_is_given_again_leaves_the_first(t
     assert check.options["gold"] == "other"
 
 
-def test_what_is_recognised_can_be_ignored(tmp_path: Path) -> None:
+def test_what_is_recognised_can_be_ignored(tmp_path):
     check = begun(tmp_path)
     check.take_column("stance", "gold")
     check.take_column("id", "ignore")
@@ -57,7 +55,7 @@ def test_what_is_recognised_can_be_ignored(tmp_path: Path) -> None:
     assert check.found.item is None
 
 
-def test_it_goes_on_in_another_process(tmp_path: Path) -> None:
+def test_it_goes_on_in_another_process(tmp_path):
     check = begun(tmp_path)
     check.take_column("stance", "gold")
     check.define({"for": "is in favour", "against": "=is not"})
@@ -67,7 +65,7 @@ def test_it_goes_on_in_another_process(tmp_path: Path) -> None:
     assert again.source == tmp_path / "posts.csv"
 
 
-def test_the_command_asks_for_the_same_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_asks_for_the_same_study(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     check = begun(tmp_path)
     check.take_column("stance", "gold")
@@ -77,7 +75,7 @@ def test_the_command_asks_for_the_same_study(tmp_path: Path, monkeypatch: pytest
     made = check.prepared().file.read_text(encoding="utf-8")
     words = shlex.split(check.command())
     assert words[:3] == ["quaver", "check", "posts.csv"]
-    context = typer.main.get_command(app(["check"])).commands["check"].make_context("check", words[2:])  # type: ignore[attr-defined]
+    context = typer.main.get_command(app(["check"])).commands["check"].make_context("check", words[2:])
     from quaver.study.checking.check_design import prepared_check
 
     given = {name: value for name, value in context.params.items() if value is not None}
@@ -92,7 +90,7 @@ def test_the_command_asks_for_the_same_study(tmp_path: Path, monkeypatch: pytest
     )
 
 
-def test_a_second_version_keeps_what_was_given_and_names_the_first(tmp_path: Path) -> None:
+def test_a_second_version_keeps_what_was_given_and_names_the_first(tmp_path):
     here = Here(tmp_path)
     check = here.take("posts.csv", ROWS.encode())
     check.define({"for": "yes", "against": "no"})
@@ -104,7 +102,7 @@ def test_a_second_version_keeps_what_was_given_and_names_the_first(tmp_path: Pat
 
 
 @pytest.mark.parametrize("name", ["..", ".", "", "posts.csv", "/etc", "none", "posts-check/../posts-check"])
-def test_nothing_but_a_study_of_the_folder_is_opened(tmp_path: Path, name: str) -> None:
+def test_nothing_but_a_study_of_the_folder_is_opened(tmp_path, name):
     begun(tmp_path)
     with pytest.raises(UnknownName):
         Here(tmp_path).begun(name)
@@ -113,7 +111,7 @@ def test_nothing_but_a_study_of_the_folder_is_opened(tmp_path: Path, name: str) 
 @pytest.mark.parametrize(
     "name", ["../../evil.csv", "/etc/evil.csv", "a\x00b.csv", "<img src=x>.csv", "..csv", ".csv"]
 )
-def test_an_uploaded_file_stays_in_the_folder(tmp_path: Path, name: str) -> None:
+def test_an_uploaded_file_stays_in_the_folder(tmp_path, name):
     inner = tmp_path / "inner"
     inner.mkdir()
     check = Here(inner).take(name, ROWS.encode())
@@ -122,7 +120,7 @@ def test_an_uploaded_file_stays_in_the_folder(tmp_path: Path, name: str) -> None
     assert [one.name for one in tmp_path.iterdir()] == ["inner"]
 
 
-def test_the_same_upload_is_kept_once_and_another_one_beside_it(tmp_path: Path) -> None:
+def test_the_same_upload_is_kept_once_and_another_one_beside_it(tmp_path):
     here = Here(tmp_path)
     sources = [
         here.take("posts.csv", content.encode()).source.name for content in (ROWS, ROWS, ROWS + "x,y,,\n")
@@ -130,7 +128,7 @@ def test_the_same_upload_is_kept_once_and_another_one_beside_it(tmp_path: Path) 
     assert sources == ["posts.csv", "posts.csv", "posts-2.csv"]
 
 
-def test_a_damaged_beginning_is_one_error(tmp_path: Path) -> None:
+def test_a_damaged_beginning_is_one_error(tmp_path):
     check = begun(tmp_path)
     (check.folder / "start.json").write_text("{", encoding="utf-8")
     with pytest.raises(StoreError) as caught:
@@ -138,7 +136,7 @@ def test_a_damaged_beginning_is_one_error(tmp_path: Path) -> None:
     assert caught.value.where == str(check.folder / "start.json")
 
 
-def test_a_study_that_began_elsewhere_says_so(tmp_path: Path) -> None:
+def test_a_study_that_began_elsewhere_says_so(tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "study.yaml").write_text("name: mine\n", encoding="utf-8")
     here = Here(tmp_path)
@@ -154,7 +152,7 @@ WIDE = "id,post,tone,topics,amount\n" + "".join(
 )
 
 
-def test_variables_of_their_own_are_shown_kept_and_asked_for(tmp_path: Path) -> None:
+def test_variables_of_their_own_are_shown_kept_and_asked_for(tmp_path):
     check = begun(tmp_path, WIDE)
     for name in ("tone", "topics", "amount"):
         check.take_column(name, "fields")
@@ -172,7 +170,7 @@ def test_variables_of_their_own_are_shown_kept_and_asked_for(tmp_path: Path) -> 
     assert '"topics": {"labels"' in check.prepared().file.read_text(encoding="utf-8")
 
 
-def test_the_label_of_a_text_takes_the_place_of_variables(tmp_path: Path) -> None:
+def test_the_label_of_a_text_takes_the_place_of_variables(tmp_path):
     check = begun(tmp_path, WIDE)
     check.take_column("topics", "fields")
     check.take_column("tone", "gold")
@@ -181,7 +179,7 @@ def test_the_label_of_a_text_takes_the_place_of_variables(tmp_path: Path) -> Non
     assert roles(check)["topics"] == "ignore"
 
 
-def test_who_asks_is_said_where_another_window_changes_the_study(tmp_path: Path) -> None:
+def test_who_asks_is_said_where_another_window_changes_the_study(tmp_path):
     check = begun(tmp_path)
     check.take_column("stance", "gold")
     check.give(model="ollama/tiny")
@@ -191,7 +189,6 @@ def test_who_asks_is_said_where_another_window_changes_the_study(tmp_path: Path)
         "with sole_writer(__import__('pathlib').Path(sys.argv[1])): print(1, flush=True); time.sleep(60)"
     )
     with subprocess.Popen([sys.executable, "-c", asking, check.folder], stdout=subprocess.PIPE) as other:
-        assert other.stdout is not None
         other.stdout.readline()
         again = Here(tmp_path).begun(check.name)
         again.give(prompts=3)
@@ -203,7 +200,7 @@ def test_who_asks_is_said_where_another_window_changes_the_study(tmp_path: Path)
     assert again.prepared().file.read_text(encoding="utf-8") != made
 
 
-def test_two_windows_keep_each_other_s_options(tmp_path: Path) -> None:
+def test_two_windows_keep_each_other_s_options(tmp_path):
     one = begun(tmp_path)
     other = Here(tmp_path).begun(one.name)
     one.take_column("stance", "gold")
@@ -212,7 +209,7 @@ def test_two_windows_keep_each_other_s_options(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"source": "../posts.csv"}', "\0"])
-def test_a_damaged_study_leaves_the_others_on_the_first_page(tmp_path: Path, content: str) -> None:
+def test_a_damaged_study_leaves_the_others_on_the_first_page(tmp_path, content):
     pytest.importorskip("nicegui")
     from quaver.start.texts_page import _state
 

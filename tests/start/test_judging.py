@@ -1,10 +1,5 @@
 """Several coders judge by hand from `quaver start`, blind to each other."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 from tests.chromium import browser
 from tests.start.started import started
@@ -19,18 +14,18 @@ pytest.importorskip("nicegui")
 ITEMS = "id,text,truth,side\n" + "".join(f"i{n},Thing no. {n} is fine.,,a\n" for n in range(4))
 
 
-def _named(page: Any, who: str) -> None:
+def _named(page, who):
     page.get_by_label("Your name").fill(who)
     page.get_by_label("Your name").press("Enter")
     page.keyboard.press("Tab")
 
 
-def _label(page: Any, item: str, key: str) -> None:
+def _label(page, item, key):
     page.locator(f".judged b:text-is('{item}')").wait_for()
     page.keyboard.press(key)
 
 
-def test_coders_do_not_see_each_other_and_their_labels_become_gold(browser: Any, tmp_path: Path) -> None:
+def test_coders_do_not_see_each_other_and_their_labels_become_gold(browser, tmp_path):
     (tmp_path / "tones").mkdir()
     collect(tmp_path / "tones", rows=ITEMS)
     with started(tmp_path) as address:

@@ -1,11 +1,7 @@
 """Killed on the page on labels, asking goes on; a key that a keyring keeps is in no file of the studies."""
 
-from __future__ import annotations
-
 import signal
-from pathlib import Path
 from threading import Event
-from typing import Any
 
 import pytest
 from tests.chromium import browser
@@ -38,7 +34,7 @@ class Ring(KeyringBackend):
 '''
 
 
-def test_killed_on_the_page_on_labels_it_goes_on_with_the_kept_key(browser: Any, tmp_path: Path) -> None:
+def test_killed_on_the_page_on_labels_it_goes_on_with_the_kept_key(browser, tmp_path):
     ring, folder = tmp_path / "ring", tmp_path / "studies"
     ring.mkdir()
     folder.mkdir()

@@ -1,11 +1,7 @@
 """A promise about errors is made in the browser: a sheet goes out, comes back, and labels are accepted."""
 
-from __future__ import annotations
-
 import csv
 import shlex
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.chromium import browser
@@ -21,7 +17,7 @@ pytestmark = pytest.mark.long
 pytest.importorskip("nicegui")
 
 
-def by_hand(sheet: Path) -> Path:
+def by_hand(sheet):
     """A coder's sheet with the labels that the posts deserve, as it comes back."""
     rows = read_rows(sheet, sheet="Labels")
     back = sheet.with_name(f"back-{sheet.stem}.csv")
@@ -32,7 +28,7 @@ def by_hand(sheet: Path) -> Path:
     return back
 
 
-def some_posts(path: Path, most: int = 500) -> Path:
+def some_posts(path, most=500):
     """A table of the posts that people labelled, and of some others."""
     rows = sorted(read_rows(REFORM, sheet="Posts"), key=lambda row: not row.text("hand_label"))[:most]
     with path.open("w", newline="", encoding="utf-8") as file:
@@ -42,7 +38,7 @@ def some_posts(path: Path, most: int = 500) -> Path:
     return path
 
 
-def test_a_promise_is_made_with_the_sheet_that_came_back(browser: Any, tmp_path: Path) -> None:
+def test_a_promise_is_made_with_the_sheet_that_came_back(browser, tmp_path):
     with stance_server() as server, started(tmp_path, {"OPENAI_BASE_URL": server}) as address:
         walk = Walk(browser, address)
         walk.upload(some_posts(tmp_path / "posts.csv"))

@@ -1,15 +1,11 @@
 """The whole path in a real browser: from a spreadsheet to labels, over kills and hostile texts."""
 
-from __future__ import annotations
-
 import csv
 import itertools
 import json
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.chromium import browser
@@ -32,12 +28,12 @@ SECRET = "sk-planted-4bX9-4bX9-4bX9"
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[str]:
+def server():
     with stance_server() as url:
         yield url
 
 
-def test_from_a_spreadsheet_to_labels(browser: Any, server: str, tmp_path: Path) -> None:
+def test_from_a_spreadsheet_to_labels(browser, server, tmp_path):
     environment = {"OPENAI_BASE_URL": server, "OPENAI_API_KEY": SECRET}
     with started(tmp_path, environment) as address:
         walk = Walk(browser, address)
@@ -58,26 +54,26 @@ def test_from_a_spreadsheet_to_labels(browser: Any, server: str, tmp_path: Path)
         assert path.is_dir() or SECRET.encode() not in path.read_bytes(), path
 
 
-def test_killed_at_each_step_it_goes_on(browser: Any, server: str, tmp_path: Path) -> None:
+def test_killed_at_each_step_it_goes_on(browser, server, tmp_path):
     environment = {"OPENAI_BASE_URL": server, "OPENAI_API_KEY": SECRET}
 
-    def killed(act: Any) -> None:
+    def killed(act):
         with begun(tmp_path, environment) as (address, process):
             walk = Walk(browser, address)
             act(walk)
             walk.context.close()
             process.send_signal(signal.SIGKILL)
 
-    def go_on(walk: Walk) -> None:
+    def go_on(walk):
         walk.click("text=reform-check")
 
-    def first(walk: Walk) -> None:
+    def first(walk):
         walk.upload(REFORM)
         walk.click("[aria-label='What party is']")
         walk.click(".q-menu >> text=compare by it")
         walk.page.locator("code:has-text('--compare party')").wait_for()
 
-    def second(walk: Walk) -> None:
+    def second(walk):
         go_on(walk)
         walk.page.locator("h1").wait_for()
         walk.page.goto(walk.page.url.rpartition("/")[0] + "/codebook")
@@ -88,7 +84,7 @@ def test_killed_at_each_step_it_goes_on(browser: Any, server: str, tmp_path: Pat
         walk.click("text=Next: the model")
         walk.at("model")
 
-    def third(walk: Walk) -> None:
+    def third(walk):
         go_on(walk)
         walk.page.locator("h1").wait_for()
         walk.page.goto(walk.page.url.rpartition("/")[0] + "/model")
@@ -99,7 +95,7 @@ def test_killed_at_each_step_it_goes_on(browser: Any, server: str, tmp_path: Pat
         walk.at("run")
         walk.page.locator(".qv-progress:has-text('a second')").wait_for()
 
-    def fourth(walk: Walk) -> None:
+    def fourth(walk):
         go_on(walk)
         walk.page.locator("h1").wait_for()
         walk.page.goto(walk.page.url.rpartition("/")[0] + "/run")
@@ -117,7 +113,7 @@ def test_killed_at_each_step_it_goes_on(browser: Any, server: str, tmp_path: Pat
     assert 'groups: ["party"]' in written
 
 
-def test_a_run_is_paused_and_goes_on(browser: Any, server: str, tmp_path: Path) -> None:
+def test_a_run_is_paused_and_goes_on(browser, server, tmp_path):
     with started(tmp_path, {"OPENAI_BASE_URL": server}) as address:
         walk = Walk(browser, address)
         walk.upload(REFORM)
@@ -138,7 +134,7 @@ def test_a_run_is_paused_and_goes_on(browser: Any, server: str, tmp_path: Path) 
     assert counts.answered == counts.total, "what was paused is asked in the end"
 
 
-def test_an_edited_codebook_is_compared_with_the_first(browser: Any, server: str, tmp_path: Path) -> None:
+def test_an_edited_codebook_is_compared_with_the_first(browser, server, tmp_path):
     with started(tmp_path, {"OPENAI_BASE_URL": server}) as address:
         walk = Walk(browser, address)
         walk.upload(REFORM)
@@ -156,7 +152,7 @@ def test_an_edited_codebook_is_compared_with_the_first(browser: Any, server: str
     assert walk.wrong == []
 
 
-def test_what_is_hostile_is_text(browser: Any, server: str, tmp_path: Path) -> None:
+def test_what_is_hostile_is_text(browser, server, tmp_path):
     hostile = [one.replace("\x00", "") for one in HOSTILE_TEXTS]
     name = "<img src=x onerror=window.ran=1>"
     table = tmp_path / f"{name}.csv"
@@ -168,7 +164,7 @@ def test_what_is_hostile_is_text(browser: Any, server: str, tmp_path: Path) -> N
     assert len(hostile) >= 34
     with started(tmp_path, {"OPENAI_BASE_URL": server}) as address:
         walk = Walk(browser, address)
-        asked: list[str] = []
+        asked = []
         walk.page.on("request", lambda request: asked.append(request.url))
         walk.upload(table)
         for at in range(5):
@@ -182,7 +178,7 @@ def test_what_is_hostile_is_text(browser: Any, server: str, tmp_path: Path) -> N
         walk.context.close()
 
 
-def test_what_a_model_answers_is_text(browser: Any, tmp_path: Path) -> None:
+def test_what_a_model_answers_is_text(browser, tmp_path):
     labels = ("<img src=x onerror=window.ran=1>", "{{b}}<script>window.ran=2</script>")
     table = tmp_path / "posts.csv"
     with table.open("w", newline="", encoding="utf-8") as file:
@@ -191,9 +187,9 @@ def test_what_a_model_answers_is_text(browser: Any, tmp_path: Path) -> None:
         for at, text in enumerate(HOSTILE_TEXTS[:60]):
             writer.writerow([f"i{at}", f"{text.replace(chr(0), '')} #{at:06}", labels[at % 2]])
 
-    seen: list[int] = []
+    seen = []
 
-    def reply(path: str, body: dict[str, Any] | None) -> dict[str, Any]:
+    def reply(path, body):
         if body is None:
             return {"data": [{"id": "<img src=x onerror=window.ran=3>"}]}
         prompt = str(body["messages"])
@@ -229,9 +225,7 @@ def test_what_a_model_answers_is_text(browser: Any, tmp_path: Path) -> None:
     server.close()
 
 
-def test_a_second_window_says_who_asks_and_a_killed_process_loses_nothing(
-    browser: Any, tmp_path: Path
-) -> None:
+def test_a_second_window_says_who_asks_and_a_killed_process_loses_nothing(browser, tmp_path):
     with stance_server(2) as slow:
         environment = {"OPENAI_BASE_URL": slow}
         with started(tmp_path, environment) as one, started(tmp_path, environment) as two:
@@ -263,11 +257,11 @@ def test_a_second_window_says_who_asks_and_a_killed_process_loses_nothing(
             walk.context.close()
 
 
-def _answered(walk: Walk) -> int:
+def _answered(walk):
     return int(walk.page.inner_text(".qv-progress").partition(" ")[0].replace(",", ""))
 
 
-def test_a_table_is_chosen_with_the_button_by_mouse_and_by_keyboard(browser: Any, tmp_path: Path) -> None:
+def test_a_table_is_chosen_with_the_button_by_mouse_and_by_keyboard(browser, tmp_path):
     with started(tmp_path) as address:
         walk = Walk(browser, address, reduced_motion="reduce")
         for choose in (walk.click, walk.press):
@@ -283,7 +277,7 @@ def test_a_table_is_chosen_with_the_button_by_mouse_and_by_keyboard(browser: Any
     assert walk.wrong == []
 
 
-def test_all_cells_that_are_pasted_are_read_the_latest_too(browser: Any, tmp_path: Path) -> None:
+def test_all_cells_that_are_pasted_are_read_the_latest_too(browser, tmp_path):
     words = "some words about a tweet that has a certain length, as tweets have them, and a bit more"
     with started(tmp_path) as address:
         walk = Walk(browser, address, reduced_motion="reduce")
@@ -302,7 +296,7 @@ def test_all_cells_that_are_pasted_are_read_the_latest_too(browser: Any, tmp_pat
     assert walk.wrong == []
 
 
-def test_the_whole_path_by_keyboard_alone(browser: Any, server: str, tmp_path: Path) -> None:
+def test_the_whole_path_by_keyboard_alone(browser, server, tmp_path):
     with started(tmp_path, {"OPENAI_BASE_URL": server}) as address:
         walk = Walk(browser, address, reduced_motion="reduce")
         with walk.page.expect_file_chooser() as chooser:
@@ -333,13 +327,13 @@ def test_the_whole_path_by_keyboard_alone(browser: Any, server: str, tmp_path: P
         walk.context.close()
 
 
-def coded(number: int) -> dict[str, Any]:
+def coded(number):
     """The values that a post deserves."""
     topics = (["food"], ["food", "price"], ["staff"])[number % 3]
     return {"tone": ("good", "bad")[number % 2], "topics": topics, "amount": number % 7 + 0.5}
 
 
-def codes(path: str, body: dict[str, Any] | None) -> dict[str, Any]:
+def codes(path, body):
     """A server that codes posts with several variables, now and then by the prompt."""
     if body is None:
         return {"data": [{"id": "gpt-5-mini"}]}
@@ -350,7 +344,7 @@ def codes(path: str, body: dict[str, Any] | None) -> dict[str, Any]:
     return {"choices": [{"index": 0, "finish_reason": "stop", "message": message}]}
 
 
-def coded_table(path: Path, rows: int = 80) -> Path:
+def coded_table(path, rows=80):
     """A table of posts with a label, a set and a number, of which people coded the first 60."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -362,7 +356,7 @@ def coded_table(path: Path, rows: int = 80) -> Path:
     return path
 
 
-def test_several_variables_from_the_table_to_the_labelled_table(browser: Any, tmp_path: Path) -> None:
+def test_several_variables_from_the_table_to_the_labelled_table(browser, tmp_path):
     server = JsonServer(codes)
     with started(tmp_path, {"OPENAI_BASE_URL": f"{server.url}/v1"}) as address:
         walk = Walk(browser, address)
@@ -408,9 +402,7 @@ def test_several_variables_from_the_table_to_the_labelled_table(browser: Any, tm
     assert (rows[79].text("tone label"), float(rows[79].text("amount label"))) == ("bad", 2.5)
 
 
-def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(
-    browser: Any, server: str, tmp_path: Path
-) -> None:
+def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(browser, server, tmp_path):
     with started(tmp_path, {"OPENAI_BASE_URL": server}) as address:
         walk = Walk(browser, address, reduced_motion="reduce", bypass_csp=True)
         walk.upload(REFORM)

@@ -1,9 +1,6 @@
 """A person who walks the path of ``quaver start`` in a browser."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 __all__ = ["REFORM", "STEPS", "Walk"]
 
@@ -32,25 +29,25 @@ FOCUSED = """() => {
 class Walk:
     """One person in one window, who counts what has to be clicked and filled in."""
 
-    def __init__(self, browser: Any, address: str, **options: Any) -> None:
+    def __init__(self, browser, address, **options):
         self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
         self.page = self.context.new_page()
         self.page.set_default_timeout(60_000)
-        self.wrong: list[str] = []
+        self.wrong = []
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
         self.page.on("console", lambda said: said.type == "error" and self.wrong.append(said.text))
         self.clicks, self.address = 0, address
         self.page.goto(address)
 
-    def click(self, what: str) -> None:
+    def click(self, what):
         self.page.click(what)
         self.clicks += 1
 
-    def fill(self, what: str, text: str) -> None:
+    def fill(self, what, text):
         self.page.fill(what, text)
         self.clicks += 1
 
-    def press(self, what: str) -> None:
+    def press(self, what):
         """Reach something by Tab alone, where what has the focus must be seen, and press Enter."""
         for _ in range(150):
             self.page.keyboard.press("Tab")
@@ -61,22 +58,22 @@ class Walk:
                 return
         raise AssertionError(f"{what} is not reached")
 
-    def upload(self, path: Path) -> None:
+    def upload(self, path):
         self.page.set_input_files("input[type=file]", path)
         self.clicks += 1
         self.at("texts")
 
-    def at(self, step: str) -> None:
+    def at(self, step):
         self.page.wait_for_url(f"**/{step}")
         self.page.locator(THERE[step]).first.wait_for()
 
-    def to_the_model(self) -> None:
+    def to_the_model(self):
         self.click("text=Next: the codebook")
         self.at("codebook")
         self.click("text=Next: the model")
         self.at("model")
 
-    def to_the_verdict(self) -> None:
+    def to_the_verdict(self):
         self.click("text=Next: the plan")
         self.at("plan")
         self.click("button:has-text('Ask ')")
@@ -84,7 +81,7 @@ class Walk:
         self.click("text=See the verdict")
         self.at("verdict")
 
-    def to_the_table(self) -> Path:
+    def to_the_table(self):
         self.click("button:has-text('Label all texts')")
         self.at("labels")
         self.click("text=Prepare the labels")

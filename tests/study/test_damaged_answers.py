@@ -1,12 +1,9 @@
 """Answers that were damaged are asked again; all others are taken over from the damaged file."""
 
-from __future__ import annotations
-
 import json
 import os
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -26,22 +23,22 @@ STUDY = {
 class Function:
     """Answers at some length, and counts."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.asked = 0
 
-    def __call__(self, text: str, prompt: str) -> str:
+    def __call__(self, text, prompt):
         self.asked += 1
         return f"yes, since {text} " + "it is so " * 20
 
 
-def study(folder: Path, function: Function) -> Study:
+def study(folder, function):
     folder.mkdir(exist_ok=True)
     (folder / "items.csv").write_text("id,text\n" + "".join(f"{n},Text number {n}.\n" for n in range(ITEMS)))
     (folder / "study.yaml").write_text(json.dumps(STUDY))
     return Study.open(folder, functions={"f": function})
 
 
-def damage(path: Path, table: str, pages: int) -> None:
+def damage(path, table, pages):
     """Overwrite pages that hold rows of a table."""
     content = bytearray(path.read_bytes())
     with closing(sqlite3.connect(path)) as db:
@@ -59,7 +56,7 @@ def damage(path: Path, table: str, pages: int) -> None:
     path.write_bytes(content)
 
 
-def test_what_is_lost_is_asked_again_and_nothing_else(tmp_path: Path) -> None:
+def test_what_is_lost_is_asked_again_and_nothing_else(tmp_path):
     function = Function()
     made = study(tmp_path / "s", function)
     made.run()

@@ -1,14 +1,11 @@
 """A study from its file to its stored answers: what is kept, reused and refused."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.studies import ITEMS, STUDY, written
@@ -19,29 +16,29 @@ from quaver.study.session import Study
 VARIED = STUDY + "variants:\n  - use: instructions\n    texts: {plain: Good or bad?}\nrepeats: 2\n"
 
 
-def same(text: str, prompt: str) -> str:
+def same(text, prompt):
     return "positive" if "like" in text else "negative"
 
 
-def opened(path: Path, function: Any = same) -> Study:
+def opened(path, function=same):
     return Study.open(path, functions={"fake": function})
 
 
 class Counted:
     """A function that counts its calls, and fails where it is told to."""
 
-    def __init__(self) -> None:
-        self.calls: list[str] = []
+    def __init__(self):
+        self.calls = []
         self.failing = False
 
-    def __call__(self, text: str, prompt: str) -> str:
+    def __call__(self, text, prompt):
         self.calls.append(text)
         if self.failing:
             raise ValueError("no")
         return same(text, prompt)
 
 
-def test_a_finished_study_asks_nothing(tmp_path: Path) -> None:
+def test_a_finished_study_asks_nothing(tmp_path):
     path, counted = written(tmp_path, VARIED), Counted()
     first = opened(path, counted).run()
     assert (first.ended, first.total, first.done, first.before) == ("finished", 12, 12, 0)
@@ -50,7 +47,7 @@ def test_a_finished_study_asks_nothing(tmp_path: Path) -> None:
     assert len(counted.calls) == 12
 
 
-def test_a_budget_is_for_all_runs_together(tmp_path: Path) -> None:
+def test_a_budget_is_for_all_runs_together(tmp_path):
     path, counted = written(tmp_path, VARIED + "budget: {calls: 5}\n"), Counted()
     first = opened(path, counted).run()
     assert (first.ended, first.done, first.missing) == ("calls", 4, 8)
@@ -60,7 +57,7 @@ def test_a_budget_is_for_all_runs_together(tmp_path: Path) -> None:
     assert len(counted.calls) == 12
 
 
-def test_an_edited_study_asks_for_what_is_new_and_counts_what_fits_no_more(tmp_path: Path) -> None:
+def test_an_edited_study_asks_for_what_is_new_and_counts_what_fits_no_more(tmp_path):
     path, counted = written(tmp_path, VARIED), Counted()
     opened(path, counted).run()
     written(tmp_path, VARIED.replace("Good or bad?", "Nice or not?").replace("repeats: 2", "repeats: 3"))
@@ -75,7 +72,7 @@ def test_an_edited_study_asks_for_what_is_new_and_counts_what_fits_no_more(tmp_p
     assert opened(path, counted).status().unplaced == 12
 
 
-def test_renaming_asks_nothing(tmp_path: Path) -> None:
+def test_renaming_asks_nothing(tmp_path):
     path, counted = written(tmp_path, VARIED), Counted()
     opened(path, counted).run()
     renamed = VARIED.replace("name: fake", "name: other").replace("plain:", "short:")
@@ -86,7 +83,7 @@ def test_renaming_asks_nothing(tmp_path: Path) -> None:
     assert set(study.annotations()["paraphrase"]) == {"original", "short"}
 
 
-def test_errors_are_asked_again_only_when_told_to(tmp_path: Path) -> None:
+def test_errors_are_asked_again_only_when_told_to(tmp_path):
     path, counted = written(tmp_path), Counted()
     counted.failing = True
     first = opened(path, counted).run()
@@ -99,7 +96,7 @@ def test_errors_are_asked_again_only_when_told_to(tmp_path: Path) -> None:
     assert opened(path, counted).run(retry_errors=True).done == 0
 
 
-def test_a_function_that_always_fails_ends_the_run_and_what_it_did_is_kept(tmp_path: Path) -> None:
+def test_a_function_that_always_fails_ends_the_run_and_what_it_did_is_kept(tmp_path):
     items = "id,text,truth\n" + "".join(f"{n},t{n},\n" for n in range(50))
     path, counted = written(tmp_path, STUDY, items), Counted()
     counted.failing = True
@@ -108,7 +105,7 @@ def test_a_function_that_always_fails_ends_the_run_and_what_it_did_is_kept(tmp_p
     assert opened(path, counted).status().errors == 20
 
 
-def test_the_lock_is_the_same_for_the_same_study(tmp_path: Path) -> None:
+def test_the_lock_is_the_same_for_the_same_study(tmp_path):
     locks = []
     for name in ("one", "two"):
         opened(written(tmp_path / name, VARIED)).run()
@@ -121,7 +118,7 @@ def test_the_lock_is_the_same_for_the_same_study(tmp_path: Path) -> None:
     assert str(tmp_path) not in locks[0]
 
 
-def test_a_pilot_asks_a_few_and_tells_the_time(tmp_path: Path) -> None:
+def test_a_pilot_asks_a_few_and_tells_the_time(tmp_path):
     path = written(tmp_path, VARIED)
     before = opened(path).plan()
     assert (before.calls, before.stored, before.seconds) == (12, 0, None)
@@ -130,7 +127,7 @@ def test_a_pilot_asks_a_few_and_tells_the_time(tmp_path: Path) -> None:
     assert after.seconds is not None
 
 
-def test_a_missing_model_file_names_file_line_and_model(tmp_path: Path) -> None:
+def test_a_missing_model_file_names_file_line_and_model(tmp_path):
     study = STUDY.replace("{name: fake, use: function}", "{name: m, use: llamacpp, model: none.gguf}")
     with pytest.raises(Unavailable) as caught:
         Study.open(written(tmp_path, study)).plan()
@@ -147,7 +144,7 @@ def test_a_missing_model_file_names_file_line_and_model(tmp_path: Path) -> None:
         ("{name: fake, use: function, version: [1]}", "models[0].version", "found: [1]"),
     ],
 )
-def test_a_wrong_model_names_the_line(tmp_path: Path, line: str, where: str, problem: str) -> None:
+def test_a_wrong_model_names_the_line(tmp_path, line, where, problem):
     study = STUDY.replace("{name: fake, use: function}", line)
     functions = {"fake": same} if "fake" in line else {}
     with pytest.raises(QuaverError) as caught:
@@ -156,13 +153,13 @@ def test_a_wrong_model_names_the_line(tmp_path: Path, line: str, where: str, pro
     assert problem in str(caught.value)
 
 
-def test_a_function_that_was_not_given(tmp_path: Path) -> None:
+def test_a_function_that_was_not_given(tmp_path):
     with pytest.raises(Unavailable, match="was not given") as caught:
         Study.open(written(tmp_path)).plan()
     assert "--function fake=module:annotate" in str(caught.value)
 
 
-def test_what_is_stored_is_measured_without_the_model(tmp_path: Path) -> None:
+def test_what_is_stored_is_measured_without_the_model(tmp_path):
     path = written(tmp_path, VARIED)
     opened(path).run()
     expected = opened(path).estimates()
@@ -174,20 +171,20 @@ def test_what_is_stored_is_measured_without_the_model(tmp_path: Path) -> None:
         reviewer.run()
 
 
-def test_a_pilot_does_not_say_that_the_study_is_finished(tmp_path: Path) -> None:
+def test_a_pilot_does_not_say_that_the_study_is_finished(tmp_path):
     study = opened(written(tmp_path, VARIED))
     outcome = study.run(requests=2)
     assert (outcome.ended, outcome.done, outcome.missing) == ("requests", 4, 8)
     assert study.run(requests=99).ended == "finished"
 
 
-def test_a_function_for_no_model(tmp_path: Path) -> None:
+def test_a_function_for_no_model(tmp_path):
     with pytest.raises(UnknownName, match="unknown model 'fakee'") as caught:
         Study.open(written(tmp_path), functions={"fakee": same})
     assert "'fake'" in str(caught.value.fix)
 
 
-def test_a_folder_is_opened_by_any_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_is_opened_by_any_name(tmp_path, monkeypatch):
     path = written(tmp_path / "inner")
     monkeypatch.chdir(tmp_path / "inner")
     for name in (".", "../inner", path.parent, path, "study.yaml"):
@@ -196,14 +193,14 @@ def test_a_folder_is_opened_by_any_name(tmp_path: Path, monkeypatch: pytest.Monk
         Study.open("/")
 
 
-def test_a_file_of_another_name_has_a_folder_beside_it(tmp_path: Path) -> None:
+def test_a_file_of_another_name_has_a_folder_beside_it(tmp_path):
     path = written(tmp_path).rename(tmp_path / "votes.yaml")
     opened(path).run()
     assert (tmp_path / "votes" / "responses.db").exists()
     assert opened(tmp_path / "votes").run().before == 3
 
 
-def test_a_model_is_not_asked_for_what_it_cannot_do(tmp_path: Path) -> None:
+def test_a_model_is_not_asked_for_what_it_cannot_do(tmp_path):
     path = written(tmp_path, STUDY + "decoding: {greedy: {logprobs: 5}}\n")
     with pytest.raises(SpecError, match="5 log-probabilities") as caught:
         opened(path).plan()
@@ -211,7 +208,7 @@ def test_a_model_is_not_asked_for_what_it_cannot_do(tmp_path: Path) -> None:
     assert str(caught.value).startswith(f"study.yaml:{line}: decoding.greedy: ")
 
 
-def test_a_study_may_be_a_mapping(tmp_path: Path) -> None:
+def test_a_study_may_be_a_mapping(tmp_path):
     written(tmp_path)
     study = Study.open(
         {
@@ -237,12 +234,11 @@ with sole_writer(Path(sys.argv[1])):
 """
 
 
-def test_a_second_process_is_refused_with_the_first_ones_pid(tmp_path: Path) -> None:
+def test_a_second_process_is_refused_with_the_first_ones_pid(tmp_path):
     path = written(tmp_path)
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLDS, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
-    assert holder.stdout is not None
     assert holder.stdout.readline() == "held\n"
     with pytest.raises(StoreError, match="another process") as caught:
         opened(path).run()
@@ -253,19 +249,18 @@ def test_a_second_process_is_refused_with_the_first_ones_pid(tmp_path: Path) -> 
     assert not (tmp_path / ".run.pid").exists()
 
 
-def test_a_process_that_was_killed_holds_nothing(tmp_path: Path) -> None:
+def test_a_process_that_was_killed_holds_nothing(tmp_path):
     path = written(tmp_path)
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLDS, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
-    assert holder.stdout is not None
     holder.stdout.readline()
     holder.kill()
     holder.communicate()
     assert opened(path).run().done == 3
 
 
-def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written(tmp_path):
     path = written(tmp_path)
     (tmp_path / "responses.db").mkdir()
     with pytest.raises(StoreError) as caught:
@@ -274,7 +269,7 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["study.lock.json", ".run.pid"])
-def test_a_file_that_cannot_be_written_is_one_error(tmp_path: Path, name: str) -> None:
+def test_a_file_that_cannot_be_written_is_one_error(tmp_path, name):
     path = written(tmp_path)
     (tmp_path / name / "inside").mkdir(parents=True)
     with pytest.raises(StoreError, match="cannot be"):
@@ -310,9 +305,7 @@ READERS = {
 
 @pytest.mark.parametrize("name", ["study.lock.json", "paraphrases.json"])
 @pytest.mark.parametrize("damage", ["{not closed", "[]", "\ud800"])
-def test_a_damaged_file_of_the_folder_is_one_error_that_names_it(
-    tmp_path: Path, name: str, damage: str
-) -> None:
+def test_a_damaged_file_of_the_folder_is_one_error_that_names_it(tmp_path, name, damage):
     path = written(tmp_path)
     opened(path).run()
     (tmp_path / name).write_bytes(damage.encode("utf-8", "surrogatepass"))
@@ -329,9 +322,7 @@ def test_a_damaged_file_of_the_folder_is_one_error_that_names_it(
         ("study.lock.json", '{"models": ["fake"]}', "models"),
     ],
 )
-def test_a_file_that_was_edited_into_another_shape_is_one_error(
-    tmp_path: Path, name: str, document: str, found: str
-) -> None:
+def test_a_file_that_was_edited_into_another_shape_is_one_error(tmp_path, name, document, found):
     path = written(tmp_path)
     opened(path).run()
     (tmp_path / name).write_text(document)
@@ -339,7 +330,7 @@ def test_a_file_that_was_edited_into_another_shape_is_one_error(
         Study.open(path).report()
 
 
-def test_damaged_annotations_are_read_anew_from_the_answers(tmp_path: Path) -> None:
+def test_damaged_annotations_are_read_anew_from_the_answers(tmp_path):
     study = opened(written(tmp_path))
     study.run()
     before = study.annotations()
@@ -347,7 +338,7 @@ def test_damaged_annotations_are_read_anew_from_the_answers(tmp_path: Path) -> N
     assert study.annotations().equals(before)
 
 
-def test_what_cannot_be_done_with_the_answers_is_one_error(tmp_path: Path) -> None:
+def test_what_cannot_be_done_with_the_answers_is_one_error(tmp_path):
     study = opened(written(tmp_path))
     study.run()
     with pytest.raises(SpecError, match=r"measure\.by"):
@@ -359,9 +350,7 @@ def test_what_cannot_be_done_with_the_answers_is_one_error(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(("line", "start", "guess"), READERS.values(), ids=READERS)
-def test_wrong_evaluators_and_measures_are_found_before_anything_is_asked(
-    tmp_path: Path, line: str, start: str, guess: str
-) -> None:
+def test_wrong_evaluators_and_measures_are_found_before_anything_is_asked(tmp_path, line, start, guess):
     path, counted = written(tmp_path, STUDY + line), Counted()
     for work in (Study.plan, Study.run):
         with pytest.raises(QuaverError) as caught:
@@ -371,17 +360,17 @@ def test_wrong_evaluators_and_measures_are_found_before_anything_is_asked(
     assert counted.calls == []
 
 
-def test_an_evaluator_without_what_it_needs_is_an_error(tmp_path: Path) -> None:
+def test_an_evaluator_without_what_it_needs_is_an_error(tmp_path):
     path = written(tmp_path)
     opened(path).run()
     with pytest.raises(SpecError, match="'pattern' is missing"):
         opened(path).rescore(["pattern"])
 
 
-def test_evaluators_are_compared_over_all_their_rows(tmp_path: Path) -> None:
+def test_evaluators_are_compared_over_all_their_rows(tmp_path):
     path = written(tmp_path, VARIED + "evaluators: [exact, first_label]\n")
 
-    def shy(text: str, prompt: str) -> str:
+    def shy(text, prompt):
         return "It is positive." if "Good" in prompt else "positive"
 
     opened(path, shy).run()
@@ -400,7 +389,7 @@ def test_evaluators_are_compared_over_all_their_rows(tmp_path: Path) -> None:
         study.measure("evaluator_flips", second="exat")
 
 
-def test_effects_are_of_what_was_varied_and_not_of_what_was_measured_of_it(tmp_path: Path) -> None:
+def test_effects_are_of_what_was_varied_and_not_of_what_was_measured_of_it(tmp_path):
     """Whether a paraphrase is the original, and is flagged, are columns, and the same comparison again."""
     text = STUDY + "variants:\n  - {use: instructions, texts: {b: 'Positive or negative?', c: 'Which?'}}\n"
     study = Study.open(written(tmp_path, text, ITEMS), functions={"fake": same})
@@ -411,7 +400,7 @@ def test_effects_are_of_what_was_varied_and_not_of_what_was_measured_of_it(tmp_p
     assert {one.details["comparisons"] for one in found if "p" in one.details} == {9}  # 3 levels, 3 outcomes
 
 
-def test_one_measure_under_two_conventions_is_told_apart_by_its_cells(tmp_path: Path) -> None:
+def test_one_measure_under_two_conventions_is_told_apart_by_its_cells(tmp_path):
     text = STUDY + "variants:\n  - {use: instructions, texts: {b: 'Positive or negative, is it?'}}\n"
     text += "measures:\n  - {use: sensitivity}\n  - {use: sensitivity, convention: paper}\n  - accuracy\n"
     study = Study.open(written(tmp_path, text, ITEMS), functions={"fake": same})
@@ -420,7 +409,7 @@ def test_one_measure_under_two_conventions_is_told_apart_by_its_cells(tmp_path: 
     assert list(cells) == [("sensitivity", "recommended"), ("sensitivity", "paper"), ("accuracy", None)]
 
 
-def test_a_study_has_few_members_and_each_says_what_it_is_for() -> None:
+def test_a_study_has_few_members_and_each_says_what_it_is_for():
     public = [name for name in dir(Study) if not name.startswith("_")]
     assert len(public) <= 23  # `fields` came with tasks of several
     assert all(inspect.getdoc(getattr(Study, name)) for name in public)

@@ -4,19 +4,15 @@ An annotator is a function from text and prompt to an answer, with a planted beh
 has to agree with it, whatever the seed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import html
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
-from quaver.report.findings.recommendation import NextStep, Reason, Recommendation, Recommended
-from quaver.report.findings.verdict_card import Card
+from quaver.report.findings.recommendation import NextStep, Reason, Recommended
 from quaver.study.session import Study
 
 LABELS = ("favor", "against", "none")
@@ -33,11 +29,11 @@ class Asked(NamedTuple):
     gold: str
     chance: Callable[..., float]
 
-    def drawn(self, *of: object) -> str:
+    def drawn(self, *of):
         """A label drawn at random, the same for the same things."""
         return LABELS[int(self.chance("label", *of) * len(LABELS))]
 
-    def mostly(self, share: float, *of: object) -> str:
+    def mostly(self, share, *of):
         """The correct label, but for a share of the draws."""
         return self.gold if self.chance("slip", *of) > share else self.drawn(*of)
 
@@ -45,60 +41,60 @@ class Asked(NamedTuple):
 Behaviour = Callable[[Asked], str]
 
 
-def good(asked: Asked) -> str:
+def good(asked):
     return asked.mostly(0.03, asked.item, asked.prompt)
 
 
-def perfect(asked: Asked) -> str:
+def perfect(asked):
     return asked.gold
 
 
-def follows_the_prompt(asked: Asked) -> str:
+def follows_the_prompt(asked):
     return LABELS[asked.prompt % 3] if asked.chance("sway", asked.item) < 0.7 else asked.gold
 
 
-def drawn_by_prompt(asked: Asked) -> str:
+def drawn_by_prompt(asked):
     return asked.mostly(0.7, asked.item, asked.prompt)
 
 
-def drawn_every_time(asked: Asked) -> str:
+def drawn_every_time(asked):
     return asked.mostly(0.7, asked.item, asked.prompt, asked.repeat)
 
 
-def unreadable(asked: Asked) -> str:
+def unreadable(asked):
     return asked.gold if asked.chance("bare", *asked[:3]) < 0.3 else "Well, it depends."
 
 
-def failing(asked: Asked) -> str:
+def failing(asked):
     if asked.chance("fail", *asked[:3]) < 0.7:
         raise ConnectionError("the server is not there")
     return asked.gold
 
 
-def often_failing(asked: Asked) -> str:
+def often_failing(asked):
     if asked.chance("fail", *asked[:3]) < 0.25:
         raise ConnectionError("the server is not there")
     return asked.gold
 
 
-def steady_and_wrong(asked: Asked) -> str:
+def steady_and_wrong(asked):
     off = asked.chance("off", asked.item) < 0.4
     return LABELS[(LABELS.index(asked.gold) + 1) % 3] if off else asked.gold
 
 
-def always_none(_: Asked) -> str:
+def always_none(_):
     return "none"
 
 
-def one_bad_prompt(asked: Asked) -> str:
+def one_bad_prompt(asked):
     return asked.drawn(asked.item) if asked.prompt == 3 else good(asked)
 
 
-def one_mute_prompt(asked: Asked) -> str:
+def one_mute_prompt(asked):
     return "I cannot say." if asked.prompt == 3 else good(asked)
 
 
-def one_good_prompt(asked: Asked) -> str:
+def one_good_prompt(asked):
     return asked.gold if asked.prompt == 2 else drawn_by_prompt(asked)
 
 
@@ -115,7 +111,7 @@ class Truth(NamedTuple):
     prompts: int = 5
 
 
-STUDIES: dict[str, Truth] = {
+STUDIES = {
     "good": Truth(good, "use", "right", "label the rest"),
     "good, 30 texts": Truth(perfect, "use", "right", "label the rest", items=30),
     "good, without gold labels": Truth(good, "use", "steady", "label by hand", gold=False),
@@ -152,21 +148,19 @@ STUDIES: dict[str, Truth] = {
 }
 
 
-def simulated(
-    folder: Path, truth: Truth, seed: int, models: dict[str, Behaviour] | None = None, **more: Any
-) -> Study:
+def simulated(folder, truth, seed, models=None, **more):
     """A study that was run with planted annotators."""
 
-    def chance(*of: object) -> float:
+    def chance(*of):
         return int(hashlib.sha256(repr((seed, *of)).encode()).hexdigest()[:8], 16) / 2**32
 
-    def correct(item: int) -> str:
+    def correct(item):
         return LABELS[int(chance("gold", item) * 3)]
 
-    def annotator(behaviour: Behaviour) -> Any:
-        times: Counter[tuple[int, int]] = Counter()
+    def annotator(behaviour):
+        times = Counter()
 
-        def annotate(text: str, prompt: str) -> str:
+        def annotate(text, prompt):
             item, which = int(text.split()[1]), PROMPTS.index(prompt.split()[1])
             times[item, which] += 1
             return behaviour(Asked(item, which, times[item, which], correct(item), chance))
@@ -177,7 +171,7 @@ def simulated(
     folder.mkdir(parents=True, exist_ok=True)
     rows = [f"i{item},text {item},{correct(item)}" for item in range(truth.items)]
     (folder / "items.csv").write_text("id,text,truth\n" + "\n".join(rows) + "\n")
-    study: dict[str, Any] = {
+    study = {
         "task": {"labels": list(LABELS)},
         "items": {"source": str(folder / "items.csv"), "id": "id", "text": "{{ text }}"}
         | ({"gold": "truth"} if truth.gold else {}),
@@ -195,7 +189,7 @@ def simulated(
     return opened
 
 
-def concluded(folder: Path, truth: Truth, seed: int) -> tuple[Card, Recommendation]:
+def concluded(folder, truth, seed):
     card = simulated(folder, truth, seed).verdict()
     (one,) = card.recommendations
     return card, one
@@ -203,7 +197,7 @@ def concluded(folder: Path, truth: Truth, seed: int) -> tuple[Card, Recommendati
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("name", STUDIES)
-def test_the_recommendation_agrees_with_the_truth(name: str, seed: int, tmp_path: Path) -> None:
+def test_the_recommendation_agrees_with_the_truth(name, seed, tmp_path):
     truth = STUDIES[name]
     card, found = concluded(tmp_path, truth, seed)
     print(card)
@@ -219,7 +213,7 @@ def test_the_recommendation_agrees_with_the_truth(name: str, seed: int, tmp_path
     assert len(card.lines) == 3
 
 
-def test_of_several_models_each_has_its_own(tmp_path: Path) -> None:
+def test_of_several_models_each_has_its_own(tmp_path):
     study = simulated(
         tmp_path, STUDIES["good"], 5, {"fine": good, "swayed": follows_the_prompt, "mute": unreadable}
     )
@@ -234,8 +228,8 @@ def test_of_several_models_each_has_its_own(tmp_path: Path) -> None:
     assert all(f"“{model}”" in card.lines[0] for model in found)
 
 
-def test_a_study_file_s_own_thresholds_decide_what_is_right(tmp_path: Path) -> None:
-    def fifth_wrong(asked: Asked) -> str:
+def test_a_study_file_s_own_thresholds_decide_what_is_right(tmp_path):
+    def fifth_wrong(asked):
         return LABELS[(LABELS.index(asked.gold) + (asked.item % 6 == 0)) % 3]
 
     truth = STUDIES["good"]._replace(behaviour=fifth_wrong, items=120)
@@ -250,14 +244,14 @@ def test_a_study_file_s_own_thresholds_decide_what_is_right(tmp_path: Path) -> N
         assert found.evidence[0].measure == "readiness"
 
 
-def test_a_verdict_needs_no_measure_that_the_study_file_names(tmp_path: Path) -> None:
+def test_a_verdict_needs_no_measure_that_the_study_file_names(tmp_path):
     card = simulated(tmp_path, STUDIES["good"], 4).verdict()
     assert str(card).count("\n") == 3  # how the answers were read comes first
     assert repr(card) == str(card)
     assert dict(card.facts) == dict(card.facts) | {"Texts": "60", "Prompts": "5", "Calls": "600"}
 
 
-def test_names_of_labels_and_models_are_text_in_a_notebook(tmp_path: Path) -> None:
+def test_names_of_labels_and_models_are_text_in_a_notebook(tmp_path):
     study = simulated(tmp_path, STUDIES["good"], 1, {"<b>m</b>": good, "n": always_none})
     shown = study.verdict()._repr_html_()
     assert "<b>" not in shown
@@ -265,7 +259,7 @@ def test_names_of_labels_and_models_are_text_in_a_notebook(tmp_path: Path) -> No
 
 
 @pytest.mark.long
-def test_the_report_opens_with_the_same_verdict(tmp_path: Path) -> None:
+def test_the_report_opens_with_the_same_verdict(tmp_path):
     study = simulated(tmp_path, STUDIES["one bad prompt among good ones"], 2)
     page = study.report().read_text(encoding="utf-8")
     shown = study.verdict()
@@ -274,14 +268,14 @@ def test_the_report_opens_with_the_same_verdict(tmp_path: Path) -> None:
     )
 
 
-def test_each_line_is_one_line_whatever_the_names(tmp_path: Path) -> None:
+def test_each_line_is_one_line_whatever_the_names(tmp_path):
     study = simulated(tmp_path, STUDIES["good"], 1, {"fi\nne": good, "long " * 40: follows_the_prompt})
     lines = study.verdict().lines
     assert all(line.splitlines() == [line] for line in lines)
     assert max(map(len, lines)) < 500
 
 
-def test_what_moves_the_labels_is_said_of_a_single_prompt_too(tmp_path: Path) -> None:
+def test_what_moves_the_labels_is_said_of_a_single_prompt_too(tmp_path):
     """Where the first sentence has said that asking again changes them, and no other prompt was tried."""
     asked = iter(range(10_000))
     table = "id,text\n" + "".join(f"{at},text {at}\n" for at in range(30))

@@ -1,12 +1,8 @@
 """Who gets anything from the server: the page that was opened with the address, and nobody else."""
 
-from __future__ import annotations
-
-from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from starlette.testclient import TestClient
 from tests.view.viewed import PORT, TOKEN, client, collected
 
 from quaver.view import application
@@ -16,7 +12,7 @@ OWN = f"127.0.0.1:{PORT}"
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
+def browser(tmp_path_factory):
     return client(collected(tmp_path_factory.mktemp("guarded"), count=4))
 
 
@@ -26,7 +22,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
 @pytest.mark.parametrize(
     "token", ["", "x", TOKEN[:-1], TOKEN + "x", TOKEN.upper(), "%73ecret-toke", "..", f"./{TOKEN}x"]
 )
-def test_without_the_token_there_is_nothing(browser: TestClient, path: str, token: str) -> None:
+def test_without_the_token_there_is_nothing(browser, path, token):
     answer = browser.get(f"http://{OWN}/{token}/{path}")
     assert (answer.status_code, answer.content) == (404, b"")
     assert "quaver" not in str(answer.headers).lower()
@@ -44,12 +40,12 @@ def test_without_the_token_there_is_nothing(browser: TestClient, path: str, toke
         "",
     ],
 )
-def test_another_name_of_the_host_gets_nothing(browser: TestClient, host: str) -> None:
+def test_another_name_of_the_host_gets_nothing(browser, host):
     answer = browser.get("api/studies", headers={"host": host})
     assert (answer.status_code, answer.content) == (404, b"")
 
 
-def test_its_own_names_are_answered(browser: TestClient) -> None:
+def test_its_own_names_are_answered(browser):
     assert browser.get("api/studies").status_code == 200
     assert browser.get("api/studies", headers={"host": f"localhost:{PORT}"}).status_code == 200
     same = {"origin": f"http://{OWN}", "sec-fetch-site": "same-origin"}
@@ -68,12 +64,12 @@ def test_its_own_names_are_answered(browser: TestClient) -> None:
         {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"},
     ],
 )
-def test_other_sites_get_nothing(browser: TestClient, headers: dict[str, str]) -> None:
+def test_other_sites_get_nothing(browser, headers):
     answer = browser.get("api/studies", headers=headers)
     assert (answer.status_code, answer.content) == (404, b"")
 
 
-def test_what_changes_something_needs_the_pages_own_header(browser: TestClient) -> None:
+def test_what_changes_something_needs_the_pages_own_header(browser):
     mark = {"item": "i1", "mark": "agree"}
     assert (
         browser.post("api/studies/tones/marks", json=mark, headers={"x-quaver-view": ""}).status_code == 404
@@ -83,7 +79,7 @@ def test_what_changes_something_needs_the_pages_own_header(browser: TestClient) 
     assert browser.options("api/studies/tones/marks").status_code == 404
 
 
-def test_no_answer_may_be_kept_framed_or_read_by_others(browser: TestClient) -> None:
+def test_no_answer_may_be_kept_framed_or_read_by_others(browser):
     for path in ("api/studies", "api/studies/tones/design", "api/studies/none"):
         headers = browser.get(path).headers
         assert headers["cache-control"] == "no-store"
@@ -100,18 +96,18 @@ def test_no_answer_may_be_kept_framed_or_read_by_others(browser: TestClient) -> 
 @pytest.mark.parametrize(
     "name", ["../application.py", "..%2fguard.py", "/etc/passwd", "%2e%2e/serving.py", "nothing.js"]
 )
-def test_only_the_pages_own_files_are_served(browser: TestClient, name: str) -> None:
+def test_only_the_pages_own_files_are_served(browser, name):
     answer = browser.get(f"http://{OWN}/{TOKEN}/page/{name}")
     assert answer.status_code == 404
     assert b"import" not in answer.content
 
 
-def test_the_token_is_compared_in_constant_time() -> None:
+def test_the_token_is_compared_in_constant_time():
     names = Guard._rest.__code__.co_names
     assert "compare_digest" in names
 
 
-def test_an_error_tells_what_is_wrong(browser: TestClient) -> None:
+def test_an_error_tells_what_is_wrong(browser):
     answer = browser.get("api/studies/tones/grid?q=lable:pos")
     assert answer.status_code == 400
     assert answer.json()["error"]["fix"] == "did you mean 'label'?"
@@ -119,7 +115,7 @@ def test_an_error_tells_what_is_wrong(browser: TestClient) -> None:
 
 
 @pytest.mark.parametrize("window", ["q=item:none*", "from=9000"])
-def test_a_window_without_answers_is_empty(browser: TestClient, window: str) -> None:
+def test_a_window_without_answers_is_empty(browser, window):
     answer = browser.get(f"api/studies/tones/answers?excerpt=100&{window}")
     assert answer.status_code == 200
     assert answer.json()["answers"] == []
@@ -131,7 +127,7 @@ ODD = (
 )
 _WINDOW = ("from", "count", "excerpt", "blind")
 _VIEW = ("q", "e", "sort")
-PARAMETERS: dict[str, tuple[str, ...]] = {
+PARAMETERS = {
     "/grid": _VIEW,
     "/rows": ("q", "find", *_WINDOW),
     "/answers": ("q", *_WINDOW),
@@ -144,7 +140,7 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
 
 @pytest.mark.long
 @pytest.mark.parametrize("path", PARAMETERS)
-def test_no_parameter_breaks_an_endpoint(browser: TestClient, path: str) -> None:
+def test_no_parameter_breaks_an_endpoint(browser, path):
     usual = {"item": "i1", "column": "0"}
     place = f"api/studies/tones{path}"
     for name in PARAMETERS[path]:
@@ -163,21 +159,10 @@ _ODD_JSON = (
 
 
 @pytest.mark.parametrize("path", ["marks", "marks/gold", "verdict", "who"])
-def test_no_body_breaks_an_endpoint(browser: TestClient, path: str) -> None:
+def test_no_body_breaks_an_endpoint(browser, path):
     place = f"api/{path}" if path == "who" else f"api/studies/tones/{path}"
     bodies = [b"", b"\x00", b"\xff", b"[1]", b"1e400", b"[" * 100_000, b'"a"', b"null"]
-    for name in (
-        "item",
-        "column",
-        "mark",
-        "label",
-        "note",
-        "who",
-        "blind",
-        "seen",
-        "model",
-        "when",
-    ):
+    for name in ("item", "column", "mark", "label", "note", "who", "blind", "seen", "model", "when"):
         for value in _ODD_JSON:
             about = {} if name == "item" else {"item": '"i1"'}
             about |= {} if name == "mark" else {"mark": '"agree"'}
@@ -188,7 +173,7 @@ def test_no_body_breaks_an_endpoint(browser: TestClient, path: str) -> None:
         assert answer.status_code in (200, 400, 404), (path, body[:200], answer.status_code)
 
 
-def test_places_with_odd_names_are_not_there(browser: TestClient) -> None:
+def test_places_with_odd_names_are_not_there(browser):
     for name in ("%00", "a%00.svg", "%ff", "..%2f..%2fx.svg", "%ed%a0%80", "a" * 5000 + ".svg"):
         for place in ("page/{}", "api/studies/{}/grid"):
             assert browser.get(place.format(name)).status_code in (400, 404), (place, name)
@@ -196,9 +181,7 @@ def test_places_with_odd_names_are_not_there(browser: TestClient) -> None:
 
 
 @pytest.mark.parametrize("chunked", [True, False])
-def test_a_body_may_not_be_larger_than_a_file_of_marks(
-    browser: TestClient, monkeypatch: pytest.MonkeyPatch, chunked: bool
-) -> None:
+def test_a_body_may_not_be_larger_than_a_file_of_marks(browser, monkeypatch, chunked):
     monkeypatch.setattr(application, "_MOST_BYTES", 10_000)
     pieces = (b" " * 1000 for _ in range(11))
     content = pieces if chunked else b"".join(pieces)
@@ -206,7 +189,7 @@ def test_a_body_may_not_be_larger_than_a_file_of_marks(
     assert (answer.status_code, answer.json()["error"]["where"]) == (400, "body")
 
 
-def test_a_report_has_an_address_of_its_own_which_opens_nothing_else(tmp_path: Path) -> None:
+def test_a_report_has_an_address_of_its_own_which_opens_nothing_else(tmp_path):
     path = collected(tmp_path, count=2)
     (path.parent / "report.html").write_text("<p>A report")
     browser = client(path)
@@ -224,7 +207,7 @@ def test_a_report_has_an_address_of_its_own_which_opens_nothing_else(tmp_path: P
     assert browser.get(own, headers={"origin": "null"}).status_code == 404
 
 
-def test_the_study_is_only_read(tmp_path: Path) -> None:
+def test_the_study_is_only_read(tmp_path):
     path = collected(tmp_path, count=4)
     store = path.parent / "responses.db"
     before = store.read_bytes()

@@ -1,8 +1,5 @@
 """Hostile texts in a study stay text in the server's answers."""
 
-from __future__ import annotations
-
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -52,14 +49,14 @@ _PARTS = (
 )
 
 
-def more_hostile(count: int = 200) -> list[str]:
+def more_hostile(count=200):
     """Further hostile texts, put together from parts."""
     draw = Random(1)
     return ["x" + "".join(draw.choice(_PARTS) for _ in range(draw.randint(1, 5))) for _ in range(count)]
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def path(tmp_path_factory):
     """A study whose names, texts and answers are hostile, with 200 more items."""
     folder = tmp_path_factory.mktemp("hostile")
     names = write_hostile(folder)
@@ -72,7 +69,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
             )
     asked = iter(range(1 << 30))
 
-    def answer(text: str, prompt: str) -> str:
+    def answer(text, prompt):
         at = next(asked)
         return more[at % len(more)].encode("utf-8", "replace").decode() if at % 3 else annotate(text, prompt)
 
@@ -81,7 +78,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return study
 
 
-def test_the_servers_answers_are_never_html(path: Path) -> None:
+def test_the_servers_answers_are_never_html(path):
     asked = client(path)
     (study,) = asked.get("api/studies").json()["studies"]
     place = f"api/studies/{study['id']}"

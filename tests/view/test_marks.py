@@ -1,19 +1,14 @@
 """Marks are kept in the study's folder with who and when, go out, come back, and become gold labels."""
 
-from __future__ import annotations
-
 import csv
 import errno
 import io
 import json
 import os
 import shlex
-from collections.abc import Callable
-from pathlib import Path
 
 import polars as pl
 import pytest
-from starlette.testclient import TestClient
 from tests.cli.commands import here
 from tests.view.viewed import again, client, collected
 
@@ -23,11 +18,11 @@ from quaver.view.serving import studies_of
 ALL = "api/studies/tones/marks"
 
 
-def _full_after(room: int) -> Callable[[int, bytes], int]:
+def _full_after(room):
     """``os.write`` on a disk that has room for so many bytes."""
     write, left = os.write, [room]
 
-    def some(file: int, content: bytes) -> int:
+    def some(file, content):
         if not left[0]:
             raise OSError(errno.ENOSPC, "full")
         left[0] -= (written := write(file, content[: left[0]]))
@@ -37,17 +32,15 @@ def _full_after(room: int) -> Callable[[int, bytes], int]:
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
+def path(tmp_path):
     return collected(tmp_path, count=8)
 
 
 @pytest.fixture
-def works(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[[str], bool]:
+def works(tmp_path, monkeypatch, capsys):
     """Whether a command works as it was printed."""
 
-    def runs(printed: str) -> bool:
+    def runs(printed):
         _, *arguments = shlex.split(printed)
         return here(tmp_path, *arguments, monkeypatch=monkeypatch, capsys=capsys).returncode == 0
 
@@ -55,13 +48,13 @@ def works(
 
 
 @pytest.fixture
-def browser(path: Path) -> TestClient:
+def browser(path):
     found = client(path)
     found.post("api/who", json={"who": "ada"})
     return found
 
 
-def test_a_mark_says_who_when_and_what(browser: TestClient, path: Path) -> None:
+def test_a_mark_says_who_when_and_what(browser, path):
     sent = {"item": "i1", "column": 3, "mark": "disagree", "label": "neg", "note": "Irony.", "blind": True}
     made = browser.post(ALL, json=sent).json()
     (kept,) = browser.get(ALL).json()["marks"]
@@ -72,7 +65,7 @@ def test_a_mark_says_who_when_and_what(browser: TestClient, path: Path) -> None:
     assert json.loads(line)["when"] == kept["when"]
 
 
-def test_what_was_said_last_counts_and_the_rest_stays_on_record(browser: TestClient, path: Path) -> None:
+def test_what_was_said_last_counts_and_the_rest_stays_on_record(browser, path):
     for mark in ("agree", "disagree"):
         browser.post(ALL, json={"item": "i1", "mark": mark})
     found = browser.get(ALL).json()
@@ -94,22 +87,20 @@ def test_what_was_said_last_counts_and_the_rest_stays_on_record(browser: TestCli
         {"item": "i1", "column": 99, "mark": "agree"},
     ],
 )
-def test_a_mark_that_says_nothing_true_is_refused(browser: TestClient, sent: dict[str, object]) -> None:
+def test_a_mark_that_says_nothing_true_is_refused(browser, sent):
     assert browser.post(ALL, json=sent).status_code in (400, 404)
     assert browser.get(ALL).json()["total"] == 0
 
 
 @pytest.mark.parametrize("one", ["\u2028", "\u2029", "\x85", "\x0b", "\x1c", "\n"])
-def test_a_note_with_any_separator_is_read_again(browser: TestClient, path: Path, one: str) -> None:
+def test_a_note_with_any_separator_is_read_again(browser, path, one):
     note = f"Irony.{one}Or not."
     assert browser.post(ALL, json={"item": "i1", "note": note}).status_code == 200
     (kept,) = client(path).get(ALL).json()["marks"]
     assert kept["note"] == note
 
 
-def test_a_mark_that_does_not_fit_is_refused_and_takes_no_other_with_it(
-    browser: TestClient, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mark_that_does_not_fit_is_refused_and_takes_no_other_with_it(browser, path, monkeypatch):
     browser.post(ALL, json={"item": "i1", "mark": "agree"})
     with monkeypatch.context() as patched:
         patched.setattr(os, "write", _full_after(20))
@@ -118,7 +109,7 @@ def test_a_mark_that_does_not_fit_is_refused_and_takes_no_other_with_it(
     assert [one["item"] for one in client(path).get(ALL).json()["marks"]] == ["i1", "i3"]
 
 
-def test_a_damaged_mark_is_reported(browser: TestClient, path: Path) -> None:
+def test_a_damaged_mark_is_reported(browser, path):
     browser.post(ALL, json={"item": "i1", "mark": "agree"})
     file = path.parent / "marks" / "marks.jsonl"
     file.write_bytes(file.read_bytes().replace(b"agree", b"agre3"))
@@ -127,22 +118,17 @@ def test_a_damaged_mark_is_reported(browser: TestClient, path: Path) -> None:
     assert "line 1" in found.text
 
 
-def test_marks_can_be_searched(browser: TestClient) -> None:
+def test_marks_can_be_searched(browser):
     browser.post(ALL, json={"item": "i1", "mark": "disagree", "note": "Irony"})
     browser.post(ALL, json={"item": "i2", "label": "neg", "who": "ben"})
-    wanted = {
-        "is:marked": {"i1", "i2"},
-        "mark:disagree": {"i1"},
-        "by:ben": {"i2"},
-        "marked:neg": {"i2"},
-    }
+    wanted = {"is:marked": {"i1", "i2"}, "mark:disagree": {"i1"}, "by:ben": {"i2"}, "marked:neg": {"i2"}}
     for query, items in wanted.items():
         rows = browser.get("api/studies/tones/rows", params={"q": query}).json()["rows"]
         assert {one["item"] for one in rows} == items, query
     assert browser.get("api/studies/tones/grid", params={"q": "no:mark"}).json()["rows"] == 6
 
 
-def test_who_judges_blind_sees_no_label(browser: TestClient) -> None:
+def test_who_judges_blind_sees_no_label(browser):
     for address in ("answer?item=i1&column=0", "rows", "answers", "grid?sort=gold"):
         mark = "&" if "?" in address else "?"
         body = browser.get(f"api/studies/tones/{address}{mark}blind=1").json()
@@ -157,7 +143,7 @@ def test_who_judges_blind_sees_no_label(browser: TestClient) -> None:
     assert set(cells) <= {0, 255}
 
 
-def test_who_judges_blind_sees_no_mark_of_anybody_else(browser: TestClient) -> None:
+def test_who_judges_blind_sees_no_mark_of_anybody_else(browser):
     browser.post(ALL, json={"item": "i1", "column": 0, "label": "neg", "note": "Irony", "who": "ben"})
     for address in ("answer?item=i1&column=0", "rows", "answers", "marks"):
         body = browser.get(f"api/studies/tones/{address}{'&' if '?' in address else '?'}blind=1").text
@@ -168,19 +154,19 @@ def test_who_judges_blind_sees_no_mark_of_anybody_else(browser: TestClient) -> N
     assert set(item["fields"]) == {"id", "text", "side"}
 
 
-def test_a_spreadsheet_finds_no_formula_in_marks(browser: TestClient, path: Path) -> None:
+def test_a_spreadsheet_finds_no_formula_in_marks(browser, path):
     _marked(browser, ("i1", "@ada", "pos"))
     browser.post(f"{ALL}/gold")
     (row,) = csv.DictReader(io.StringIO((path.parent / "marks" / "gold-apart.csv").read_text()))
     assert row["coder"] == "'@ada"
 
 
-def _marked(browser: TestClient, *given: tuple[str, str, str]) -> None:
+def _marked(browser, *given):
     for item, who, label in given:
         browser.post(ALL, json={"item": item, "who": who, "label": label, "blind": True})
 
 
-def test_labels_become_gold(browser: TestClient, path: Path, works: Callable[[str], bool]) -> None:
+def test_labels_become_gold(browser, path, works):
     assert browser.post(f"{ALL}/gold").json()["labels"] == 0
     assert not (path.parent / "gold").exists()
     _marked(browser, ("i3", "ada", "pos"), ("i1", "ada", "pos"), ("i1", "ben", "neg"), ("i3", "ben", "pos"))
@@ -198,12 +184,12 @@ def test_labels_become_gold(browser: TestClient, path: Path, works: Callable[[st
     }
 
 
-def _gold(browser: TestClient, *items: str) -> list[str | None]:
+def _gold(browser, *items):
     rows = [browser.get(f"api/studies/tones/rows?q=item:{item}").json()["rows"][0] for item in items]
     return [row["gold"] for row in rows]
 
 
-def test_a_gold_label_of_the_table_stays_unless_it_is_to_be_replaced(browser: TestClient, path: Path) -> None:
+def test_a_gold_label_of_the_table_stays_unless_it_is_to_be_replaced(browser, path):
     _marked(browser, ("i0", "ada", "pos"), ("i1", "ada", "pos"), ("i3", "ada", "neu"))
     _marked(browser, ("i3", "ben", "neu"), ("i0", "ben", "pos"), ("i1", "ben", "pos"))
     browser.post(f"{ALL}/gold")
@@ -214,9 +200,7 @@ def test_a_gold_label_of_the_table_stays_unless_it_is_to_be_replaced(browser: Te
     assert _gold(browser, "i0", "i1", "i3") == ["pos", "pos", "neu"]
 
 
-def test_of_drawn_items_the_coders_labels_count_and_the_next_step_settles_them(
-    browser: TestClient, path: Path, works: Callable[[str], bool]
-) -> None:
+def test_of_drawn_items_the_coders_labels_count_and_the_next_step_settles_them(browser, path, works):
     study = quaver.Study.open(path)
     study.gold.draw(n=8, design="simple", coders=["ada", "ben"])
     known = {item.id: item.gold or "pos" for item in study.experiment.items}  # the table's labels count too

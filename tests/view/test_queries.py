@@ -1,10 +1,6 @@
 """What a query finds is what Polars finds in the annotation frame."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -15,10 +11,9 @@ from tests.view.viewed import collected, index
 import quaver
 from quaver.errors import StoreError
 from quaver.view.queries import QueryError, contains, quoted
-from quaver.view.viewed_study import ViewedStudy
 
 L, S, MODAL, GOLD = pl.col("label"), pl.col("status"), pl.col("modal"), pl.col("gold")
-CASES: dict[str, pl.Expr] = {
+CASES = {
     "": pl.lit(True),
     "label:pos": L == "pos",
     "label:positive,NEG": L.is_in(["pos", "neg"]),
@@ -57,17 +52,17 @@ CASES: dict[str, pl.Expr] = {
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def path(tmp_path_factory):
     return collected(tmp_path_factory.mktemp("queried"))
 
 
 @pytest.fixture(scope="module")
-def study(path: Path) -> ViewedStudy:
+def study(path):
     return index(path)
 
 
 @pytest.fixture(scope="module")
-def frame(path: Path) -> pl.DataFrame:
+def frame(path):
     """The annotations of the first evaluator with what Polars says of their items."""
     opened = quaver.Study.open(path)
     every = opened.annotations().with_columns(pl.col(pl.Categorical).cast(pl.String))
@@ -96,7 +91,7 @@ def frame(path: Path) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize("query", CASES)
-def test_a_query_finds_what_polars_finds(study: ViewedStudy, frame: pl.DataFrame, query: str) -> None:
+def test_a_query_finds_what_polars_finds(study, frame, query):
     found = study.view(query)
     wanted = frame.filter(CASES[query].fill_null(False))
     shown = {study.index.ids[int(row)] for row in found.rows}
@@ -126,7 +121,7 @@ OWN = {
 """What the page leaves open, or takes from another study, as this study has it."""
 
 
-def test_every_query_that_the_page_shows_is_understood(study: ViewedStudy) -> None:
+def test_every_query_that_the_page_shows_is_understood(study):
     page = (DOCS / "view.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (`.*?`) \|", page, re.MULTILINE)
     queries = {query for row in rows for query in re.findall(r"`([^`]*[:=<>\"][^`]*)`", row)}
@@ -141,12 +136,12 @@ def test_every_query_that_the_page_shows_is_understood(study: ViewedStudy) -> No
 @pytest.mark.parametrize(
     ("wanted", "found"), [("GRÖSSE", {0}), ("\x00", {1}), ("L", {2, 3}), ("not there", set()), ("(", {3})]
 )
-def test_texts_are_found_by_a_part_in_any_case(wanted: str, found: set[int]) -> None:
+def test_texts_are_found_by_a_part_in_any_case(wanted, found):
     texts = pl.DataFrame({"text": ["Größe", "a\x00zero", "plain", "two\u2028lines (", None]})
     assert {*texts.select(contains(wanted)).to_series().arg_true()} == found
 
 
-def test_a_damaged_index_is_one_error(tmp_path: Path) -> None:
+def test_a_damaged_index_is_one_error(tmp_path):
     study = index(collected(tmp_path, count=2))
     (file,) = study.index.folder.glob("answers-*.parquet")
     file.write_bytes(b"no table at all")
@@ -155,7 +150,7 @@ def test_a_damaged_index_is_one_error(tmp_path: Path) -> None:
     assert raised.value.where == str(study.index.folder)
 
 
-def test_margins_are_those_of_the_rows_that_are_shown(study: ViewedStudy, frame: pl.DataFrame) -> None:
+def test_margins_are_those_of_the_rows_that_are_shown(study, frame):
     view = study.view("side:a")
     some = frame.filter(pl.col("side") == "a")
     for place, column in enumerate(study.index.design.columns):
@@ -167,20 +162,18 @@ def test_margins_are_those_of_the_rows_that_are_shown(study: ViewedStudy, frame:
         assert margin["right"] == own.filter(pl.col("label") == pl.col("gold")).height
 
 
-ORDERS: dict[str, Callable[[pl.DataFrame], pl.Series]] = {
-    "instability": lambda items: items["instability"].fill_null(0),
-}
+ORDERS = {"instability": lambda items: items["instability"].fill_null(0)}
 
 
 @pytest.mark.parametrize("sort", ORDERS)
-def test_rows_are_in_the_order_that_was_asked_for(study: ViewedStudy, frame: pl.DataFrame, sort: str) -> None:
+def test_rows_are_in_the_order_that_was_asked_for(study, frame, sort):
     view = study.view(sort=sort)
     items = pl.DataFrame({"item": [study.index.ids[int(row)] for row in view.rows]})
     known = items.join(frame.unique("item"), on="item", how="left", maintain_order="left")
     assert ORDERS[sort](known).to_list() == sorted(ORDERS[sort](known), reverse=True)
 
 
-def test_the_items_of_a_drawn_sample_are_found(tmp_path: Path) -> None:
+def test_the_items_of_a_drawn_sample_are_found(tmp_path):
     folder = collected(tmp_path)
     study = index(folder)
     with pytest.raises(QueryError, match="no gold sample"):
@@ -188,7 +181,6 @@ def test_the_items_of_a_drawn_sample_are_found(tmp_path: Path) -> None:
     own = quaver.Study.open(folder)
     own.gold.draw(n=5)
     draw = own.gold.state.draw
-    assert draw is not None
     view = study.view("is:drawn")
     assert {study.index.ids[int(row)] for row in view.rows} == {*draw.filter("drawn")["item"]}
 
@@ -206,9 +198,7 @@ def test_the_items_of_a_drawn_sample_are_found(tmp_path: Path) -> None:
         ("prompt:nothing", (7, 14), None),
     ],
 )
-def test_a_wrong_query_says_where(
-    study: ViewedStudy, query: str, at: tuple[int, int], fix: str | None
-) -> None:
+def test_a_wrong_query_says_where(study, query, at, fix):
     with pytest.raises(QueryError) as found:
         study.view(query)
     assert found.value.at == at
@@ -216,13 +206,13 @@ def test_a_wrong_query_says_where(
 
 
 @pytest.mark.parametrize("value", ["a b", 'say "x"', "a\\b", "none", "and", "x*", "a,b", "(x)", "words=curt"])
-def test_a_quoted_value_is_read_as_it_was(study: ViewedStudy, value: str) -> None:
+def test_a_quoted_value_is_read_as_it_was(study, value):
     with pytest.raises(QueryError) as unknown:
         study.view(f"label:{quoted(value)}")
     assert unknown.value.found == value
 
 
-def test_labels_without_answers_are_shown_too(tmp_path: Path) -> None:
+def test_labels_without_answers_are_shown_too(tmp_path):
     rows = "".join(f"{n},{words},{'yes' if n % 2 else 'no'},yes\n" for n in range(6) for words in ("a", "b"))
     (tmp_path / "labels.csv").write_text(f"item,variant,label,gold\n{rows}", encoding="utf-8")
     known = "name: known\ntask: {labels: ['yes', 'no']}\n"

@@ -1,17 +1,12 @@
 """Labels, groups, factors and ids that are called as something else is: what is shown is what is there."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
 from collections import Counter
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
-from starlette.testclient import TestClient
 from tests.studies import written
 from tests.view.viewed import client
 
@@ -24,27 +19,25 @@ WORDS = ("none", "null", "unlabelled", "answered", "or", "-", "no", "x*", 'say "
 GROUPS = ("none", "or", "-", 'say "so"', "text", "mark", "no", "group.text")
 
 
-def asked(text: str, prompt: str) -> str:
+def asked(text, prompt):
     """The item says what the answer is; every third item has none."""
     number = int(text.split()[0])
     return "nothing to say" if number % 3 == 2 else text.split(" ", 1)[1]
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def path(tmp_path_factory):
     """Three items a word: of one the label is the gold label, one has no gold label, one gets no label."""
     study = {
         "name": "or",
         "task": {"labels": list(WORDS)},
         "items": {"source": "items.csv", "id": "id", "text": "{{ text }}", "gold": "truth"},
         "prompt": {"instruction": "Which?"},
-        "variants": [
-            {"use": "instructions", "texts": {"none": "Say!", "or": "Tell!"}, "factor": "is"},
-        ],
+        "variants": [{"use": "instructions", "texts": {"none": "Say!", "or": "Tell!"}, "factor": "is"}],
         "models": [{"name": "none", "use": "function"}],
         "evaluators": ["exact"],
     }
-    study["items"]["groups"] = list(GROUPS)  # type: ignore[index]
+    study["items"]["groups"] = list(GROUPS)
     out = io.StringIO()
     rows = csv.writer(out)
     rows.writerow(["id", "words", "truth", *GROUPS])
@@ -54,24 +47,24 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
             number = 3 * place + at
             group = ("", word, "a,b")[at]
             rows.writerow([name, f"{number} {word}", "" if at == 1 else word, *([group] * len(GROUPS))])
-    study["items"]["text"] = "{{ words }}"  # type: ignore[index]
+    study["items"]["text"] = "{{ words }}"
     file = written(tmp_path_factory.mktemp("reserved"), json.dumps(study), out.getvalue())
     quaver.Study.open(file, functions={"none": asked}).run(watch=lambda _: None)
     return file
 
 
 @pytest.fixture(scope="module")
-def frame(path: Path) -> pl.DataFrame:
+def frame(path):
     opened = quaver.Study.open(path)
     return opened.annotations().with_columns(pl.col(pl.Categorical).cast(pl.String))
 
 
 @pytest.fixture(scope="module")
-def browser(path: Path) -> TestClient:
+def browser(path):
     return client(path)
 
 
-def facets(browser: TestClient, query: str = "") -> dict[str, dict[Any, tuple[int, str]]]:
+def facets(browser, query=""):
     """By field and value: how many, and the query that finds them."""
     found = browser.get("api/studies/or/facets", params={"q": query}).json()["fields"]
     return {
@@ -80,9 +73,7 @@ def facets(browser: TestClient, query: str = "") -> dict[str, dict[Any, tuple[in
     }
 
 
-def test_the_filters_show_what_is_there_and_find_what_they_show(
-    browser: TestClient, frame: pl.DataFrame
-) -> None:
+def test_the_filters_show_what_is_there_and_find_what_they_show(browser, frame):
     shown = facets(browser)
     counts = Counter(frame["label"].drop_nulls())
     assert set(counts) == set(WORDS)
@@ -99,7 +90,7 @@ def test_the_filters_show_what_is_there_and_find_what_they_show(
             assert found["rows" if of_items else "matched"] == n, query
 
 
-def test_what_is_absent_has_a_field_of_its_own(browser: TestClient, frame: pl.DataFrame) -> None:
+def test_what_is_absent_has_a_field_of_its_own(browser, frame):
     wanted = {
         "no:label": frame["label"].null_count(),
         "no:gold": frame["gold"].null_count(),
@@ -114,14 +105,14 @@ def test_what_is_absent_has_a_field_of_its_own(browser: TestClient, frame: pl.Da
     assert browser.get("api/studies/or/grid", params={"q": "no:nothing"}).status_code == 400
 
 
-def test_factors_levels_and_models_of_these_names(browser: TestClient, frame: pl.DataFrame) -> None:
+def test_factors_levels_and_models_of_these_names(browser, frame):
     for level in ("none", "or", "original"):
         found = browser.get("api/studies/or/grid", params={"q": f"factor_is:{level}"}).json()
         assert found["matched"] == frame.filter(pl.col("factor_is") == level).height > 0
     assert browser.get("api/studies/or/grid", params={"q": "model:none"}).json()["matched"] == frame.height
 
 
-def test_marks_keep_these_labels(browser: TestClient) -> None:
+def test_marks_keep_these_labels(browser):
     marks = "api/studies/or/marks"
     for word in WORDS:
         assert browser.post(marks, json={"item": word, "label": word, "who": "none"}).status_code == 200

@@ -1,17 +1,12 @@
 """A study is shown while another process collects for it, and after it has changed."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
-from typing import Any
 
 import httpx2
 import pytest
@@ -37,19 +32,18 @@ quaver.Study.open(sys.argv[1], functions={"fake": annotate}).run(watch=lambda _:
 
 
 @contextmanager
-def served(path: Path) -> Iterator[str]:
+def served(path):
     """A server of its own; its address."""
     command = [sys.executable, "-m", "quaver", "view", str(path), "--no-open"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
-        assert server.stdout is not None
         yield server.stdout.readline().split()[-1]
     finally:
         server.terminate()
         server.wait(20)
 
 
-def awaited(address: str, seconds: float, holds: Any) -> dict[str, Any]:
+def awaited(address, seconds, holds):
     """The pulse of the study once something holds."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
@@ -60,7 +54,7 @@ def awaited(address: str, seconds: float, holds: Any) -> dict[str, Any]:
     raise AssertionError(found)
 
 
-def test_answers_are_shown_while_another_process_collects(tmp_path: Path) -> None:
+def test_answers_are_shown_while_another_process_collects(tmp_path):
     path = written(tmp_path, STUDY, items(60))
     (tmp_path / "slow.py").write_text(_SLOW, encoding="utf-8")
     run = subprocess.Popen([sys.executable, str(tmp_path / "slow.py"), str(path)], env=os.environ)
@@ -83,10 +77,10 @@ def test_answers_are_shown_while_another_process_collects(tmp_path: Path) -> Non
         assert db.execute("SELECT count(*) FROM calls").fetchone() == (540,)
 
 
-def test_an_answer_takes_the_place_of_an_error(tmp_path: Path) -> None:
+def test_an_answer_takes_the_place_of_an_error(tmp_path):
     works = False
 
-    def failing(text: str, prompt: str) -> str:
+    def failing(text, prompt):
         if "no. 1" in text and not works:
             raise ValueError("no")
         return "neutral"
@@ -104,13 +98,13 @@ def test_an_answer_takes_the_place_of_an_error(tmp_path: Path) -> None:
     assert study.view("label:neu item:i1").matched == 9
 
 
-def test_a_deleted_index_is_made_again(tmp_path: Path) -> None:
+def test_a_deleted_index_is_made_again(tmp_path):
     path = collected(tmp_path, count=4)
     shutil.rmtree(index(path).root)
     assert index(path).view("").matched == 36
 
 
-def test_a_bundle_is_shown(tmp_path: Path) -> None:
+def test_a_bundle_is_shown(tmp_path):
     path = collected(tmp_path / "study", count=6)
     packed, _ = quaver.bundle(quaver.Study.open(path), tmp_path / "packed.quaver.zip")
     studies = studies_of([packed])
@@ -122,7 +116,7 @@ def test_a_bundle_is_shown(tmp_path: Path) -> None:
     assert answer["response"]["text"] is not None
 
 
-def test_without_the_extra_one_error_says_how_to_get_it(tmp_path: Path) -> None:
+def test_without_the_extra_one_error_says_how_to_get_it(tmp_path):
     path = collected(tmp_path, count=1)
     code = "import sys; sys.modules['uvicorn'] = None; from quaver.cli.main import main; main()"
     done = subprocess.run(

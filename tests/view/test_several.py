@@ -1,9 +1,6 @@
 """Several studies at once: a study file, one of the same name, a bundle, imported labels."""
 
-from __future__ import annotations
-
 import pytest
-from starlette.testclient import TestClient
 from tests.view.viewed import client_of, collected
 
 import quaver
@@ -16,7 +13,7 @@ ROWS = [
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
+def browser(tmp_path_factory):
     folder = tmp_path_factory.mktemp("several")
     first = collected(folder / "first", count=6)
     second = collected(folder / "second", count=8)
@@ -31,7 +28,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> TestClient:
 
 
 @pytest.mark.long
-def test_each_has_an_address_of_its_own(browser: TestClient) -> None:
+def test_each_has_an_address_of_its_own(browser):
     found = browser.get("api/studies").json()["studies"]
     assert [one["id"] for one in found] == ["tones", "tones-2", "packed", "coded"]
     assert [one["items"] for one in found] == [6, 8, 6, 8]
@@ -39,12 +36,12 @@ def test_each_has_an_address_of_its_own(browser: TestClient) -> None:
     assert [one["kind"] for one in found[2:]] == ["a bundle of a study", "imported labels"]
 
 
-def test_what_was_packed_has_not_changed_since(browser: TestClient) -> None:
+def test_what_was_packed_has_not_changed_since(browser):
     said = [browser.get(f"api/studies/{name}").json()["progress"]["warnings"] for name in ("tones", "packed")]
     assert said[0] == said[1]
 
 
-def test_each_shows_its_own_answers(browser: TestClient) -> None:
+def test_each_shows_its_own_answers(browser):
     totals = {
         name: browser.get(f"api/studies/{name}/answers", params={"q": "label:pos"}).json()["total"]
         for name in ("tones", "tones-2", "packed", "coded")
@@ -60,7 +57,7 @@ def test_each_shows_its_own_answers(browser: TestClient) -> None:
     assert label["reading"]["label"] == "pos"
 
 
-def test_examples_of_queries_are_those_that_can_find_something(browser: TestClient) -> None:
+def test_examples_of_queries_are_those_that_can_find_something(browser):
     design = browser.get("api/studies/coded/design").json()
     assert not design["has"]["confidence"]
     shown = {one["query"] for one in design["examples"]}
@@ -69,7 +66,7 @@ def test_examples_of_queries_are_those_that_can_find_something(browser: TestClie
     assert "is:wrong" in {one["query"] for one in browser.get("api/studies/tones/design").json()["examples"]}
 
 
-def test_a_mark_stays_with_its_study(browser: TestClient) -> None:
+def test_a_mark_stays_with_its_study(browser):
     body = {"item": "i2", "column": 1, "mark": "disagree"}
     assert browser.post("api/studies/tones-2/marks", json=body).status_code == 200
     counts = {

@@ -1,13 +1,8 @@
 """A study with several fields: each is shown as a study, with its own labels and the answers of all."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
-from starlette.testclient import TestClient
 from tests.studies import written
 from tests.view.viewed import client_of
 
@@ -35,7 +30,7 @@ models: [{name: m, use: function}]
 _SETS = (["tax"], ["tax", "war"], [], ["health"])
 
 
-def _items(count: int) -> str:
+def _items(count):
     rows = (
         f"i{at},Text {at},{('good', 'bad')[at % 2]},{';'.join(_SETS[at % 4]) or '[]'},{at * 5},{'ab'[at % 2]}"
         for at in range(count)
@@ -43,10 +38,10 @@ def _items(count: int) -> str:
     return "\n".join(["id,text,tone,topics,amount,side", *rows]) + "\n"
 
 
-def _answer(text: str, prompt: str) -> str:
+def _answer(text, prompt):
     """What is true, but for a tone that moves with the prompt, and one that is missing."""
     at = int(text.split()[-1])
-    said: dict[str, Any] = {"tone": ("good", "bad")[at % 2], "topics": _SETS[at % 4], "amount": at * 5}
+    said = {"tone": ("good", "bad")[at % 2], "topics": _SETS[at % 4], "amount": at * 5}
     if at == 1:
         del said["tone"]
     if at == 2 and "Code" in prompt:
@@ -54,26 +49,26 @@ def _answer(text: str, prompt: str) -> str:
     return json.dumps(said)
 
 
-def _collected(folder: Path, count: int = 12) -> Path:
+def _collected(folder, count=12):
     path = written(folder, STUDY, _items(count))
     quaver.Study.open(path, functions={"m": _answer}).run(watch=lambda _: None)
     return path
 
 
 @pytest.fixture(scope="module")
-def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def path(tmp_path_factory):
     return _collected(tmp_path_factory.mktemp("shown"))
 
 
 @pytest.fixture(scope="module")
-def browser(path: Path) -> TestClient:
+def browser(path):
     studies = studies_of([path])
     for one in studies.values():
         keep(one.path, one.root, wanted=False, field=one.field)
     return client_of(studies)
 
 
-def test_each_field_is_a_study_with_its_labels(browser: TestClient) -> None:
+def test_each_field_is_a_study_with_its_labels(browser):
     found = browser.get("api/studies").json()["studies"]
     assert [one["id"] for one in found] == ["speeches-tone", "speeches-topics", "speeches-amount"]
     assert [one["name"] for one in found] == ["speeches: tone", "speeches: topics", "speeches: amount"]
@@ -98,12 +93,12 @@ def test_each_field_is_a_study_with_its_labels(browser: TestClient) -> None:
         ("amount", "label:15", 2),
     ],
 )
-def test_a_query_finds_the_field_s_labels(browser: TestClient, field: str, query: str, total: int) -> None:
+def test_a_query_finds_the_field_s_labels(browser, field, query, total):
     found = browser.get(f"api/studies/speeches-{field}/answers", params={"q": query}).json()
     assert found["total"] == total
 
 
-def test_an_answer_is_shown_with_its_prompt_and_the_field_s_reading(browser: TestClient) -> None:
+def test_an_answer_is_shown_with_its_prompt_and_the_field_s_reading(browser):
     answers = [
         browser.get(f"api/studies/speeches-{field}/answer", params={"item": "i3", "column": 0}).json()
         for field in ("tone", "topics", "amount")
@@ -113,7 +108,7 @@ def test_an_answer_is_shown_with_its_prompt_and_the_field_s_reading(browser: Tes
     assert [one["reading"]["label"] for one in answers] == ["bad", "health", "15"]
 
 
-def test_the_verdict_is_the_field_s(browser: TestClient) -> None:
+def test_the_verdict_is_the_field_s(browser):
     verdict = browser.get("api/studies/speeches-tone").json()["verdict"]
     assert verdict["state"] == "ready"
 
@@ -131,9 +126,7 @@ def test_the_verdict_is_the_field_s(browser: TestClient) -> None:
         ("tone", "17", None),
     ],
 )
-def test_a_person_may_write_what_nobody_gave(
-    browser: TestClient, field: str, written: str, kept: str | None
-) -> None:
+def test_a_person_may_write_what_nobody_gave(browser, field, written, kept):
     marks = f"api/studies/speeches-{field}/marks"
     made = browser.post(marks, json={"item": "i1", "label": written, "who": "ada"})
     assert (made.status_code == 200) == (kept is not None)
@@ -149,17 +142,17 @@ def test_a_person_may_write_what_nobody_gave(
     )
 
 
-def test_one_field_alone(path: Path) -> None:
+def test_one_field_alone(path):
     assert [*studies_of([path], "tone")] == ["speeches-tone"]
     with pytest.raises(UnknownName, match="tone"):
         studies_of([path], "tones")
 
 
-def _other_amount(text: str, prompt: str) -> str:
+def _other_amount(text, prompt):
     return json.dumps({**json.loads(_answer(text, prompt)), "amount": int(text.split()[-1]) * 5 + 1})
 
 
-def test_answers_that_come_in_are_taken_in(tmp_path: Path) -> None:
+def test_answers_that_come_in_are_taken_in(tmp_path):
     """New numbers too, of which the index knew nothing: then there is to be another index."""
     path = written(tmp_path, STUDY, _items(12))
     functions = {"m": _other_amount}
@@ -180,7 +173,7 @@ def test_answers_that_come_in_are_taken_in(tmp_path: Path) -> None:
         assert browser.get("api/studies/speeches-amount/answers", params=query).json()["total"] == 2
 
 
-def test_a_bundle_shows_each_field(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bundle_shows_each_field(path, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     packed = quaver.bundle(quaver.Study.open(path, functions={"m": _answer}), tmp_path / "all.quaver.zip")[0]
     studies = studies_of([packed])

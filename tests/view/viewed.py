@@ -1,10 +1,5 @@
 """Studies with answers, opened as the server opens them, and a client of the server's application."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 from starlette.testclient import TestClient
 from tests.studies import written
@@ -15,7 +10,6 @@ from quaver.view.guard import MARK, Guard
 from quaver.view.index_builder import IndexBuilder
 from quaver.view.index_keeper import write_progress
 from quaver.view.serving import studies_of
-from quaver.view.viewed_study import ViewedStudy
 
 STUDY = """\
 name: tones
@@ -42,7 +36,7 @@ evaluators: [first_label, exact]
 PORT, TOKEN = 8360, "secret-token"
 
 
-def items(count: int = 40) -> str:
+def items(count=40):
     """The items of a study."""
     rows = (
         f"i{n},{'Good' if n % 3 else 'Bad'} thing no. {n}.,{('pos', 'neg', 'neu', '')[n % 4]},{'ab'[n % 2]}"
@@ -51,33 +45,33 @@ def items(count: int = 40) -> str:
     return "id,text,truth,side\n" + "\n".join(rows) + "\n"
 
 
-def annotate(text: str, prompt: str) -> str:
+def annotate(text, prompt):
     """Answers of which some have labels, some are wordy and some have none."""
-    annotate.calls += 1  # type: ignore[attr-defined]
-    random = np.random.default_rng(annotate.calls)  # type: ignore[attr-defined]
+    annotate.calls += 1
+    random = np.random.default_rng(annotate.calls)
     said = ["positive", "negative", "neutral", "I think it is Positive, really.", "no idea", ""]
     return str(random.choice(said, p=[0.3, 0.2, 0.15, 0.15, 0.1, 0.1]))
 
 
-annotate.calls = 0  # type: ignore[attr-defined]
+annotate.calls = 0
 
 
-def collected(folder: Path, study: str = STUDY, count: int = 40, answer: Any = annotate) -> Path:
+def collected(folder, study=STUDY, count=40, answer=annotate):
     """A study with its answers; its file."""
     path = written(folder, study, items(count))
-    annotate.calls = 0  # type: ignore[attr-defined]
+    annotate.calls = 0
     quaver.Study.open(path, functions={"fake": answer}).run(watch=lambda _: None)
     return path
 
 
-def index(path: Path) -> ViewedStudy:
+def index(path):
     """A study with its index."""
     (study,) = studies_of([path]).values()
     again(study)
     return study
 
 
-def again(study: ViewedStudy) -> None:
+def again(study):
     """Bring a study's index up to date."""
     source = quaver.Study.open(study.path).source
     builder = IndexBuilder(source, study.root)
@@ -85,7 +79,7 @@ def again(study: ViewedStudy) -> None:
     write_progress(source, builder.folder)
 
 
-def client(*paths: Path, headers: dict[str, str] | None = None) -> TestClient:
+def client(*paths, headers=None):
     """A browser that has the address; its URLs begin at the token."""
     studies = studies_of(paths)
     for one in studies.values():
@@ -93,7 +87,7 @@ def client(*paths: Path, headers: dict[str, str] | None = None) -> TestClient:
     return client_of(studies, headers)
 
 
-def client_of(studies: dict[str, ViewedStudy], headers: dict[str, str] | None = None) -> TestClient:
+def client_of(studies, headers=None):
     """A browser on studies that have indexes."""
     viewer = Viewer(studies)
     app = Guard(viewer.app(), TOKEN, PORT, viewer.reports)

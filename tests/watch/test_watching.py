@@ -1,13 +1,8 @@
 """A watch: what is asked when, what is kept, what raises the alarm."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
-from collections.abc import Callable, Sequence
 from contextlib import closing
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +13,7 @@ import quaver
 from quaver.collect.store.response_store import Store
 from quaver.core.records import Response, Token
 from quaver.errors import ModelError, QuaverError
-from quaver.watch.drift import Alarm, Drift, Looked, Occasion, alarms_of, reached
+from quaver.watch.drift import Drift, Occasion, alarms_of, reached
 from quaver.watch.occasions import Canary, CanaryAnswer, CanaryOptions
 from quaver.watch.watching import watch
 
@@ -31,12 +26,12 @@ SMALL = CanaryOptions(prompts=5, parts=3, first=6)
 class Changing:
     """A model that can change under the same name."""
 
-    def __init__(self) -> None:
-        self.flipped: set[int] = set()
+    def __init__(self):
+        self.flipped = set()
         self.refuses = False
-        self.asked: list[int] = []
+        self.asked = []
 
-    def __call__(self, text: str, prompt: str) -> str:
+    def __call__(self, text, prompt):
         number = int(text.split()[1])
         self.asked.append(number)
         if self.refuses:
@@ -46,16 +41,16 @@ class Changing:
 
 
 @pytest.fixture
-def model() -> Changing:
+def model():
     return Changing()
 
 
 @pytest.fixture
-def look(tmp_path: Path, model: Changing) -> Callable[[], Looked]:
+def look(tmp_path, model):
     (tmp_path / "items.csv").write_text(ITEMS)
     (tmp_path / "study.yaml").write_text(STUDY)
 
-    def take(options: CanaryOptions | None = None, *, renew: bool = False) -> Looked:
+    def take(options=None, *, renew=False):
         opened = quaver.Study.open(tmp_path, functions={"fake": model})
         return watch(opened, options, renew=renew)
 
@@ -66,9 +61,7 @@ def look(tmp_path: Path, model: Changing) -> Callable[[], Looked]:
     return take
 
 
-def test_looks_ask_the_parts_in_turn_and_nothing_again(
-    look: Callable[[], Looked], model: Changing, tmp_path: Path
-) -> None:
+def test_looks_ask_the_parts_in_turn_and_nothing_again(look, model, tmp_path):
     parts = []
     for number in range(1, 5):
         found = look()
@@ -85,23 +78,19 @@ def test_looks_ask_the_parts_in_turn_and_nothing_again(
     assert all(one["ended"] for one in kept)
 
 
-def test_one_prompt_that_changes_for_good_is_asked_at_every_look(
-    look: Callable[[], Looked], model: Changing, tmp_path: Path
-) -> None:
+def test_one_prompt_that_changes_for_good_is_asked_at_every_look(look, model, tmp_path):
     canary = json.loads((tmp_path / "watch" / "canary.json").read_text())["pool"]
     changed = int(canary[0]["item"][1:])
     model.flipped = {changed}
     assert look().alarms == []  # a look is one observation, however sure its own answers are
     model.asked.clear()
-    alarms: list[Alarm] = []
+    alarms = []
     while not alarms and len(model.asked) < 200:
         found = look()
         assert model.asked.count(changed) == found.number - 1
         alarms = found.alarms
     (alarm,) = alarms
     assert (alarm.aspect, alarm.model) == ("labels", "fake")
-    assert alarm.evidence is not None
-    assert alarm.threshold is not None
     assert alarm.evidence >= alarm.threshold
     assert alarm.occasion <= 20
     message = found.document()
@@ -119,11 +108,11 @@ def test_one_prompt_that_changes_for_good_is_asked_at_every_look(
     assert [one.aspect for one in look().alarms] == ["labels"]  # an alarm stays until the watch is renewed
 
 
-def test_a_single_other_answer_is_asked_again_once(look: Callable[[], Looked], model: Changing) -> None:
+def test_a_single_other_answer_is_asked_again_once(look, model):
     answer = Changing.__call__
-    wavered: list[int] = []
+    wavered = []
 
-    def once(self: Changing, text: str, prompt: str) -> str:
+    def once(self, text, prompt):
         said = answer(self, text, prompt)
         if wavered:
             return said
@@ -143,7 +132,7 @@ def test_a_single_other_answer_is_asked_again_once(look: Callable[[], Looked], m
     assert asked == [6, 5]  # the old answer came back
 
 
-def test_no_look_asks_more_than_it_may(look: Callable[..., Looked], model: Changing) -> None:
+def test_no_look_asks_more_than_it_may(look, model):
     options = CanaryOptions(prompts=5, parts=3, first=2, confirmed=7)
     look(options, renew=True)
     model.flipped = set(range(30))
@@ -155,11 +144,9 @@ def test_no_look_asks_more_than_it_may(look: Callable[..., Looked], model: Chang
     assert asked == [5, 10, 12, 12]  # 5 and what the looks before found, at most 7
 
 
-def test_a_model_that_answers_everything_differently_is_found_and_then_left_alone(
-    look: Callable[[], Looked], model: Changing
-) -> None:
+def test_a_model_that_answers_everything_differently_is_found_and_then_left_alone(look, model):
     model.flipped = set(range(30))
-    alarms: list[Alarm] = []
+    alarms = []
     looks = 0
     while not alarms and looks < 12:
         model.asked.clear()
@@ -174,7 +161,7 @@ def test_a_model_that_answers_everything_differently_is_found_and_then_left_alon
 
 
 @pytest.mark.long
-def test_answers_that_a_look_ties_together_raise_no_alarm() -> None:
+def test_answers_that_a_look_ties_together_raise_no_alarm():
     """A replica serves all of a look in 30% of looks; a shift moves all of a look's log-probabilities."""
     alarms = {"replica": 0, "shift": 0}
     for seed in range(40):
@@ -200,13 +187,11 @@ def test_answers_that_a_look_ties_together_raise_no_alarm() -> None:
     assert max(alarms.values()) <= 4
 
 
-def test_the_store_is_read_once_in_a_look(
-    look: Callable[[], Looked], model: Changing, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    read: list[int] = []
+def test_the_store_is_read_once_in_a_look(look, model, monkeypatch):
+    read = []
     read_after = Store.read_after
 
-    def counted(self: Store, last: int, most: int, also: Sequence[int] = ()) -> Any:
+    def counted(self, last, most, also=()):
         found = read_after(self, last, most, also)
         read.append(len(found))
         return found
@@ -219,18 +204,18 @@ def test_the_store_is_read_once_in_a_look(
     assert sum(read) == 15 * 6 + len(model.asked)
 
 
-def test_the_models_of_a_study_share_the_error() -> None:
+def test_the_models_of_a_study_share_the_error():
     canary = Canary(SMALL, [("i", "v", "")])
     assert Drift(canary, models=3).thresholds()["labels"] == pytest.approx(
         3 * Drift(canary).thresholds()["labels"]
     )
 
 
-def test_another_version_is_new_but_not_the_first_name_of_a_kind() -> None:
+def test_another_version_is_new_but_not_the_first_name_of_a_kind():
     """A server that named its model from the first look on names another; one that begins to is no news."""
     drift = Drift(Canary(SMALL, [("i", "v", "")]))
 
-    def served(number: int, model: str | None, fingerprint: str | None) -> list[str]:
+    def served(number, model, fingerprint):
         response = Response("yes", served_model=model, fingerprint=fingerprint)
         return drift.take_in(number, [CanaryAnswer(0, "m", number, 0, "yes", False, response)]).served
 
@@ -239,31 +224,27 @@ def test_another_version_is_new_but_not_the_first_name_of_a_kind() -> None:
     assert served(2, "gpt-2", "fp-b") == ["model gpt-2"]
 
 
-def test_refusals_are_seen(look: Callable[[], Looked], model: Changing) -> None:
+def test_refusals_are_seen(look, model):
     model.refuses = True
     found = [look() for _ in range(9)][-1]
     assert "refusals" in {one.aspect for one in found.alarms}
 
 
-def test_another_model_behind_the_name_is_a_fact(
-    look: Callable[[], Looked], model: Changing, tmp_path: Path
-) -> None:
+def test_another_model_behind_the_name_is_a_fact(look, model, tmp_path):
     other = STUDY.replace("use: function", "use: function, version: two")
     (tmp_path / "study.yaml").write_text(other)
     (alarm,) = look().alarms
     assert (alarm.aspect, alarm.evidence) == ("identity", None)
 
 
-def test_a_study_that_changed_under_its_canary(look: Callable[[], Looked], tmp_path: Path) -> None:
+def test_a_study_that_changed_under_its_canary(look, tmp_path):
     (tmp_path / "study.yaml").write_text(STUDY.replace("Is this", "Say whether this is"))
     with pytest.raises(QuaverError) as caught:
         look()
     assert "renew" in (caught.value.fix or "")
 
 
-def test_settings_stay_until_the_watch_is_renewed(
-    look: Callable[..., Looked], model: Changing, tmp_path: Path
-) -> None:
+def test_settings_stay_until_the_watch_is_renewed(look, model, tmp_path):
     with pytest.raises(QuaverError):
         look(CanaryOptions(prompts=4))
     found = look(CanaryOptions(prompts=4, parts=2, first=2), renew=True)
@@ -272,11 +253,11 @@ def test_settings_stay_until_the_watch_is_renewed(
     assert len(list(tmp_path.glob("watch-*/responses.db"))) == 1
 
 
-def test_a_first_look_that_failed_locks_nothing(tmp_path: Path, model: Changing) -> None:
+def test_a_first_look_that_failed_locks_nothing(tmp_path, model):
     (tmp_path / "items.csv").write_text(ITEMS)
     (tmp_path / "study.yaml").write_text(STUDY)
 
-    def breaks(text: str, prompt: str) -> str:
+    def breaks(text, prompt):
         raise ValueError("not now")
 
     with pytest.raises(ModelError):
@@ -287,9 +268,7 @@ def test_a_first_look_that_failed_locks_nothing(tmp_path: Path, model: Changing)
     assert len(model.asked) == 16
 
 
-def test_a_look_that_was_cut_off_is_finished(
-    look: Callable[[], Looked], model: Changing, tmp_path: Path
-) -> None:
+def test_a_look_that_was_cut_off_is_finished(look, model, tmp_path):
     look()
     path = tmp_path / "watch" / "occasions.json"
     document = json.loads(path.read_text())
@@ -300,9 +279,7 @@ def test_a_look_that_was_cut_off_is_finished(
     assert (found.number, model.asked) == (1, [])
 
 
-def test_the_command(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command(tmp_path, monkeypatch, capsys):
     (tmp_path / "items.csv").write_text(ITEMS)
     (tmp_path / "study.yaml").write_text(STUDY)
     (tmp_path / "functions.py").write_text(
@@ -325,7 +302,7 @@ def test_the_command(
     assert done.returncode == 2
 
 
-def test_a_message_has_nothing_that_a_chat_tool_obeys() -> None:
+def test_a_message_has_nothing_that_a_chat_tool_obeys():
     change = {"item": "<!channel>", "before": "positive", "after": "[you won](http://a.example) @everyone"}
     found = Occasion(1, 1, {"labels": 1e9}, changes=[change], served=["model <@U1>`x`"])
     asked = {"time": "2026-01-01T00:00:00+00:00", "identities": {}}
@@ -336,9 +313,7 @@ def test_a_message_has_nothing_that_a_chat_tool_obeys() -> None:
     assert "//" not in words
 
 
-def test_the_report_has_the_alarms_of_the_watch(
-    look: Callable[[], Looked], model: Changing, tmp_path: Path
-) -> None:
+def test_the_report_has_the_alarms_of_the_watch(look, model, tmp_path):
     model.flipped = set(range(30))
     for _ in range(8):
         look()
@@ -359,9 +334,7 @@ def test_the_report_has_the_alarms_of_the_watch(
         ("canary.json", '"confirmed": 40', '"confirmed": "40"'),
     ],
 )
-def test_a_damaged_file_is_one_error(
-    file: str, old: str, new: str, look: Callable[[], Looked], tmp_path: Path
-) -> None:
+def test_a_damaged_file_is_one_error(file, old, new, look, tmp_path):
     path = tmp_path / "watch" / file
     text = path.read_text()
     assert old in text
@@ -372,9 +345,7 @@ def test_a_damaged_file_is_one_error(
 
 
 @pytest.mark.parametrize("damage", ["repeat = NULL", "repeat = 1.5", "item = 'x'", "item = -5"])
-def test_answers_that_are_in_no_place_of_the_canary_are_one_error(
-    damage: str, look: Callable[[], Looked], tmp_path: Path
-) -> None:
+def test_answers_that_are_in_no_place_of_the_canary_are_one_error(damage, look, tmp_path):
     look()
     with closing(sqlite3.connect(tmp_path / "watch" / "responses.db")) as database, database:
         database.execute(f"UPDATE calls SET {damage} WHERE rowid = 1")
@@ -382,7 +353,7 @@ def test_answers_that_are_in_no_place_of_the_canary_are_one_error(
         look()
 
 
-def _of_fields(folder: Path, answer: Callable[[str, str], str]) -> quaver.Study:
+def _of_fields(folder, answer):
     """A study whose answers have fields: a label, a set of labels and a number."""
     (folder / "items.csv").write_text(ITEMS)
     fields = {
@@ -400,10 +371,10 @@ def _of_fields(folder: Path, answer: Callable[[str, str], str]) -> quaver.Study:
     return quaver.Study.open(asked, folder=folder / "study", functions={"fake": answer, "other": answer})
 
 
-def test_answers_with_fields_are_watched_as_a_whole(tmp_path: Path) -> None:
+def test_answers_with_fields_are_watched_as_a_whole(tmp_path):
     amount = 12.5
 
-    def answer(text: str, prompt: str) -> str:
+    def answer(text, prompt):
         return json.dumps({"tone": "positive", "topics": ["tax", "war"], "amount": amount})
 
     first = watch(_of_fields(tmp_path, answer), SMALL)
@@ -422,7 +393,7 @@ def test_answers_with_fields_are_watched_as_a_whole(tmp_path: Path) -> None:
     assert looked.alarms
 
 
-def test_answers_with_fields_that_give_no_labels_stay_readable(tmp_path: Path) -> None:
+def test_answers_with_fields_that_give_no_labels_stay_readable(tmp_path):
     said = "I'm sorry, but I cannot help with that."
     study = _of_fields(tmp_path, lambda text, prompt: said)
     assert watch(study, SMALL).number == 0

@@ -1,14 +1,9 @@
 """The driver: what is asked, in which groups it is stored, and how it ends."""
 
-from __future__ import annotations
-
 import os
 import signal
 import threading
 from asyncio import CancelledError
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.collect.fakes import answers, echo, fake, opened, request, run
@@ -17,16 +12,16 @@ from tests.collect.store.test_response_store import disk_full
 from quaver.collect.run.driver import Progress, collect
 from quaver.collect.store.response_store import Store
 from quaver.core.conversation import finished
-from quaver.core.records import Call, Request, Response
+from quaver.core.records import Response
 from quaver.errors import ModelError, StoreError
 
 
-async def nothing() -> None: ...
+async def nothing(): ...
 
 
-def test_everything_is_asked_once_and_stored(tmp_path: Path) -> None:
+def test_everything_is_asked_once_and_stored(tmp_path):
     store, model = opened(tmp_path, items=1200, repeats=2), fake()
-    seen: list[int] = []
+    seen = []
     outcome = run(
         store,
         model,
@@ -43,11 +38,11 @@ def test_everything_is_asked_once_and_stored(tmp_path: Path) -> None:
     assert seen[-1] == 2400
 
 
-def test_responses_are_written_in_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    sizes: list[int] = []
+def test_responses_are_written_in_groups(tmp_path, monkeypatch):
+    sizes = []
     write = Store.write
 
-    def counted(self: Store, receipts: Any) -> Any:
+    def counted(self, receipts):
         sizes.append(sum(len(one.rows) for one in receipts))
         return write(self, receipts)
 
@@ -59,16 +54,16 @@ def test_responses_are_written_in_groups(tmp_path: Path, monkeypatch: pytest.Mon
     assert len(sizes) <= 20
 
 
-def test_a_held_answer_is_written_while_the_next_one_takes_long(tmp_path: Path) -> None:
+def test_a_held_answer_is_written_while_the_next_one_takes_long(tmp_path):
     store = opened(tmp_path, items=2)
     second = threading.Event()
 
-    def slow(asked: Request, call: Call) -> Response:
+    def slow(asked, call):
         if call.item == 1:
             assert second.wait(30)
         return echo(asked, call)
 
-    def seen(progress: Progress) -> None:
+    def seen(progress):
         if progress.done == 1:
             second.set()
 
@@ -77,10 +72,10 @@ def test_a_held_answer_is_written_while_the_next_one_takes_long(tmp_path: Path) 
     assert second.is_set()
 
 
-def test_errors_are_counted_and_stored(tmp_path: Path) -> None:
+def test_errors_are_counted_and_stored(tmp_path):
     store = opened(tmp_path)
 
-    def broken(asked: Request, call: Call) -> Response:
+    def broken(asked, call):
         return Response("", finish="error", error="too long") if call.item == 1 else echo(asked, call)
 
     outcome = run(store, fake(broken), map(request, range(3)), total=3)
@@ -89,7 +84,7 @@ def test_errors_are_counted_and_stored(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("calls", "asked"), [(0, 0), (1, 0), (2, 2), (5, 4), (6, 6), (7, 6)])
-def test_a_budget_of_calls_is_kept(tmp_path: Path, calls: int, asked: int) -> None:
+def test_a_budget_of_calls_is_kept(tmp_path, calls, asked):
     store, model = opened(tmp_path, repeats=2), fake()
     outcome = run(store, model, (request(item, (0, 1)) for item in range(3)), total=6, calls=calls)
     assert len(model.asked) == outcome.done == asked
@@ -97,8 +92,8 @@ def test_a_budget_of_calls_is_kept(tmp_path: Path, calls: int, asked: int) -> No
     assert outcome.missing == 6 - asked
 
 
-def test_a_budget_of_time_is_kept(tmp_path: Path) -> None:
-    def endless() -> Iterator[Request]:
+def test_a_budget_of_time_is_kept(tmp_path):
+    def endless():
         item = 0
         while True:
             yield request(item)
@@ -112,11 +107,11 @@ def test_a_budget_of_time_is_kept(tmp_path: Path) -> None:
     assert stored == len(model.asked) == outcome.done
 
 
-def test_several_models_work_side_by_side(tmp_path: Path) -> None:
+def test_several_models_work_side_by_side(tmp_path):
     store = opened(tmp_path)
     meeting = threading.Barrier(2, timeout=30)
 
-    def meets(asked: Request, call: Call) -> Response:
+    def meets(asked, call):
         meeting.wait()
         return echo(asked, call)
 
@@ -126,10 +121,10 @@ def test_several_models_work_side_by_side(tmp_path: Path) -> None:
     assert outcome.done == 2
 
 
-def test_a_model_that_is_of_no_use_loses_nothing_of_the_others(tmp_path: Path) -> None:
+def test_a_model_that_is_of_no_use_loses_nothing_of_the_others(tmp_path):
     store = opened(tmp_path, items=60)
 
-    def breaks(asked: Request, call: Call) -> Response:
+    def breaks(asked, call):
         if call.item == 10:
             raise ModelError("the server is gone")
         return echo(asked, call)
@@ -141,10 +136,10 @@ def test_a_model_that_is_of_no_use_loses_nothing_of_the_others(tmp_path: Path) -
     assert {item for _, item, _ in answers(store)} == {*range(10), *range(20, 60)}
 
 
-def test_models_that_are_given_up_are_named_with_what_is_stored(tmp_path: Path) -> None:
+def test_models_that_are_given_up_are_named_with_what_is_stored(tmp_path):
     store = opened(tmp_path, items=30)
 
-    def breaks(asked: Request, call: Call) -> Response:
+    def breaks(asked, call):
         raise ModelError("the server is gone", fix="start it")
 
     requests = {name: map(request, range(at, at + 10)) for name, at in (("a", 0), ("good", 10), ("b", 20))}
@@ -157,12 +152,10 @@ def test_models_that_are_given_up_are_named_with_what_is_stored(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("raised", [SystemExit, KeyboardInterrupt, MemoryError, RuntimeError, CancelledError])
-def test_whatever_a_model_raises_is_the_response_of_that_call(
-    tmp_path: Path, raised: type[BaseException]
-) -> None:
+def test_whatever_a_model_raises_is_the_response_of_that_call(tmp_path, raised):
     store = opened(tmp_path, items=20)
 
-    def raises(asked: Request, call: Call) -> Response:
+    def raises(asked, call):
         if call.item in (10, 11):
             raise raised("odd")
         return echo(asked, call)
@@ -174,18 +167,16 @@ def test_whatever_a_model_raises_is_the_response_of_that_call(
     assert found[0, 10, 0].error == f"{raised.__name__}: odd"
 
 
-def test_an_answer_that_cannot_be_written_loses_nothing_of_its_group(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_that_cannot_be_written_loses_nothing_of_its_group(tmp_path, monkeypatch):
     """As where something gets past the check of what a model hands over."""
     monkeypatch.setattr("quaver.collect.run.model_answers.valid_responses", lambda _, given: given)
-    odd: list[dict[str, Any]] = [
+    odd = [
         {"served_model": {"a": 1}}, {"fingerprint": ["x"]}, {"prompt_tokens": 10**30}, {"text": None},
         {"thinking": "\ud83d"}, {"raw": {(1, 2): 3}}, {"error": 5}, {"latency": object()}, {"text": 5},
     ]  # fmt: skip
     store = opened(tmp_path, items=300, repeats=2)
 
-    def answer(asked: Request, call: Call) -> Response:
+    def answer(asked, call):
         good = echo(asked, call)
         at = call.item - 100
         return good._replace(**odd[at]) if 0 <= at < len(odd) and call.repeat else good
@@ -201,10 +192,10 @@ def test_an_answer_that_cannot_be_written_loses_nothing_of_its_group(
         assert place in wrong or one.text == f"{place[1]}.{place[2]}"
 
 
-def test_a_first_interrupt_lets_what_is_in_flight_come_in(tmp_path: Path) -> None:
+def test_a_first_interrupt_lets_what_is_in_flight_come_in(tmp_path):
     store = opened(tmp_path, items=100, repeats=3)
 
-    def interrupted(asked: Request, call: Call) -> Response:
+    def interrupted(asked, call):
         if (call.item, call.repeat) == (5, 0):
             os.kill(os.getpid(), signal.SIGINT)
             assert stopped.wait(30)
@@ -214,11 +205,11 @@ def test_a_first_interrupt_lets_what_is_in_flight_come_in(tmp_path: Path) -> Non
     handler = signal.getsignal(signal.SIGINT)
     model = fake(interrupted)
 
-    def requests() -> Iterator[Request]:
+    def requests():
         for item in range(100):
             yield request(item, (0, 1, 2))
 
-    def seen(progress: Progress) -> None:
+    def seen(progress):
         stopped.set()  # called by the main thread after the signal at the latest twice a second
 
     outcome = run(store, model, requests(), total=300, watch=seen)
@@ -229,11 +220,11 @@ def test_a_first_interrupt_lets_what_is_in_flight_come_in(tmp_path: Path) -> Non
     assert 18 <= outcome.done < 300
 
 
-def test_a_second_interrupt_gives_up_what_is_in_flight_and_keeps_what_came_in(tmp_path: Path) -> None:
+def test_a_second_interrupt_gives_up_what_is_in_flight_and_keeps_what_came_in(tmp_path):
     store = opened(tmp_path, items=100)
     never = threading.Event()
 
-    def stuck(asked: Request, call: Call) -> Response:
+    def stuck(asked, call):
         if call.item == 5:
             os.kill(os.getpid(), signal.SIGINT)
             never.wait(1)
@@ -247,7 +238,7 @@ def test_a_second_interrupt_gives_up_what_is_in_flight_and_keeps_what_came_in(tm
     assert {item for _, item, _ in answers(store)} >= set(range(5))
 
 
-def test_a_disk_that_is_full_once_loses_nothing_that_was_answered(tmp_path: Path) -> None:
+def test_a_disk_that_is_full_once_loses_nothing_that_was_answered(tmp_path):
     store, model = opened(tmp_path, items=2000), fake()
     with disk_full(store, times=1), pytest.raises(StoreError, match="read or written"):
         run(store, model, map(request, range(2000)), total=2000)
@@ -255,7 +246,7 @@ def test_a_disk_that_is_full_once_loses_nothing_that_was_answered(tmp_path: Path
     assert len(answers(store)) == len(model.asked)
 
 
-def test_a_disk_that_is_full_for_a_while_loses_nothing_that_was_answered(tmp_path: Path) -> None:
+def test_a_disk_that_is_full_for_a_while_loses_nothing_that_was_answered(tmp_path):
     store, model = opened(tmp_path, items=20_000), fake()
     with disk_full(store, times=2), pytest.raises(StoreError) as caught:
         run(store, model, map(request, range(20_000)), total=20_000)
@@ -265,7 +256,7 @@ def test_a_disk_that_is_full_for_a_while_loses_nothing_that_was_answered(tmp_pat
     assert len(answers(store)) == len(model.asked) < 20_000
 
 
-def test_a_disk_that_stays_full_keeps_what_was_stored(tmp_path: Path) -> None:
+def test_a_disk_that_stays_full_keeps_what_was_stored(tmp_path):
     store, model = opened(tmp_path, items=2000), fake()
     run(store, model, map(request, range(100)), total=2000)
     with disk_full(store, times=99), pytest.raises(StoreError):
@@ -275,7 +266,7 @@ def test_a_disk_that_stays_full_keeps_what_was_stored(tmp_path: Path) -> None:
     assert outcome.done == 1900
 
 
-def test_a_finished_run_leaves_no_thread(tmp_path: Path) -> None:
+def test_a_finished_run_leaves_no_thread(tmp_path):
     finished(nothing())  # the event loop stays
     before = set(threading.enumerate())
     run(opened(tmp_path), fake(), map(request, range(3)), total=3)
@@ -285,7 +276,7 @@ def test_a_finished_run_leaves_no_thread(tmp_path: Path) -> None:
     assert not [thread for thread in started if thread.is_alive()]
 
 
-def test_sqlites_own_word_for_a_full_disk(tmp_path: Path) -> None:
+def test_sqlites_own_word_for_a_full_disk(tmp_path):
     store, model = opened(tmp_path, items=2000), fake()
     pages = store.db.execute("PRAGMA page_count").fetchone()[0]
     store.db.execute(f"PRAGMA max_page_count = {pages + 60}")
@@ -300,13 +291,13 @@ def test_sqlites_own_word_for_a_full_disk(tmp_path: Path) -> None:
     assert kept.items() <= answers(store).items()
 
 
-def test_what_waits_to_be_written_is_little(tmp_path: Path) -> None:
+def test_what_waits_to_be_written_is_little(tmp_path):
     """When the disk is full, all that was answered must fit into what was set aside."""
     store, written = opened(tmp_path, items=5000, repeats=3), threading.Event()
     model = fake()
-    waiting: list[int] = []
+    waiting = []
 
-    def seen(progress: Progress) -> None:
+    def seen(progress):
         if progress.done and not written.is_set():
             written.wait(0.5)  # the writer stands still; the worker goes on until it may not
             written.set()

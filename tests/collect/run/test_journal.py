@@ -1,28 +1,23 @@
 """The journal: what a log says, and what it keeps to itself."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
 
 import pytest
 from tests.collect.fakes import fake, opened, request, run
 
 from quaver.collect.run.progress import kind_of, to_do_about
 from quaver.collect.run.writer import Journal
-from quaver.core.records import Call, Condition, Request, Response
+from quaver.core.records import Condition, Response
 from quaver.errors import ModelError
 
 
-def failing(asked: Request, call: Call) -> Response:
+def failing(asked, call):
     return Response(
         "", finish="error", error=f"HTTP 500: broken \x1b[31m\nby {call.item} with hunter2hunter2"
     )
 
 
-def test_errors_of_a_kind_are_told_a_few_times_in_the_log(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_errors_of_a_kind_are_told_a_few_times_in_the_log(tmp_path, monkeypatch):
     monkeypatch.setenv("SOME_API_KEY", "hunter2hunter2")
     items = [f"item {n}" for n in range(12)]
     conditions = [Condition("m", "v", "greedy", 1)]
@@ -40,8 +35,8 @@ def test_errors_of_a_kind_are_told_a_few_times_in_the_log(
     assert "[SOME_API_KEY]" in log
 
 
-def test_a_model_that_is_given_up_is_told(tmp_path: Path) -> None:
-    def breaks(asked: Request, call: Call) -> Response:
+def test_a_model_that_is_given_up_is_told(tmp_path):
+    def breaks(asked, call):
         raise ModelError("the server is gone")
 
     with pytest.raises(ModelError):
@@ -49,7 +44,7 @@ def test_a_model_that_is_given_up_is_told(tmp_path: Path) -> None:
     assert "m is given up: the server is gone" in (tmp_path / "run.log").read_text()
 
 
-def test_a_log_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
+def test_a_log_that_cannot_be_written_stops_nothing(tmp_path):
     journal = Journal(tmp_path / "no" / "folder" / "run.log")
     assert run(opened(tmp_path), fake(failing), [request(0)], total=1, journal=journal).errors == 1
 
@@ -65,7 +60,7 @@ def test_a_log_that_cannot_be_written_stops_nothing(tmp_path: Path) -> None:
         ("first\nsecond", "first"),
     ],
 )
-def test_kinds_of_errors(error: str | None, kind: str) -> None:
+def test_kinds_of_errors(error, kind):
     assert kind_of(error) == kind
 
 
@@ -81,5 +76,5 @@ def test_kinds_of_errors(error: str | None, kind: str) -> None:
         (None, "ask again"),
     ],
 )
-def test_each_kind_of_failure_says_what_to_do(error: str | None, told: str) -> None:
+def test_each_kind_of_failure_says_what_to_do(error, told):
     assert told in to_do_about(kind_of(error))

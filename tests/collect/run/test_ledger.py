@@ -1,9 +1,6 @@
 """The ledger: what was spent, what failed, and which configurations answered."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
 
 import pytest
 from tests.collect.fakes import fake, opened, request, run
@@ -12,10 +9,10 @@ from quaver.collect.run.ledger import changed, errors_by_kind, ledger, pace, spe
 from quaver.collect.run.progress import Price, Spent
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.spill import receipt
-from quaver.core.records import Call, Request, Response
+from quaver.core.records import Response
 
 
-def served(asked: Request, call: Call) -> Response:
+def served(asked, call):
     if call.item == 4:
         return Response("", finish="error", error=f"HTTP 503: upstream {call.repeat}")
     return Response(
@@ -29,7 +26,7 @@ def served(asked: Request, call: Call) -> Response:
     )
 
 
-def test_what_was_spent_also_on_what_fits_no_call_any_more(tmp_path: Path) -> None:
+def test_what_was_spent_also_on_what_fits_no_call_any_more(tmp_path):
     store = opened(tmp_path, items=5)
     run(store, fake(served), map(request, range(5)))
     store.calls.place("other", [], [], [request(0).calls[0]])
@@ -41,7 +38,7 @@ def test_what_was_spent_also_on_what_fits_no_call_any_more(tmp_path: Path) -> No
     assert spent(entries, {"m": None}) == Spent(1, 52, 0)
 
 
-def test_what_was_taken_from_another_study_is_not_paid_again(tmp_path: Path) -> None:
+def test_what_was_taken_from_another_study_is_not_paid_again(tmp_path):
     store = opened(tmp_path, items=2)
     run(store, fake(served), [request(0)])
     taken = store.register("m", "fake", {}, reused="other")
@@ -50,7 +47,7 @@ def test_what_was_taken_from_another_study_is_not_paid_again(tmp_path: Path) -> 
     assert spent(ledger(store), {"m": dollar}) == Spent(1, 13, 9)
 
 
-def test_a_changed_configuration_is_told(tmp_path: Path) -> None:
+def test_a_changed_configuration_is_told(tmp_path):
     store = opened(tmp_path, items=5)
     run(store, fake(served), map(request, range(2)))
     assert changed(ledger(store)) == []
@@ -60,13 +57,13 @@ def test_a_changed_configuration_is_told(tmp_path: Path) -> None:
     assert re.findall(r"fp_[ab]|\(2 answers", message) == ["fp_a", "(2 answers", "fp_b", "(2 answers"]
 
 
-def test_errors_by_kind(tmp_path: Path) -> None:
+def test_errors_by_kind(tmp_path):
     store = opened(tmp_path, items=5, repeats=3)
     run(store, fake(served), [request(4, (0, 1, 2))])
     assert errors_by_kind(store) == {"HTTP 503": 3}
 
 
-def test_answers_that_end_in_thought_are_told(tmp_path: Path) -> None:
+def test_answers_that_end_in_thought_are_told(tmp_path):
     said = ["", " ", "<think>so", "<think>so</think>A", "A"]
     store = opened(tmp_path, items=5)
     run(store, fake(lambda asked, call: Response(said[call.item], finish="length")), map(request, range(5)))
@@ -75,7 +72,7 @@ def test_answers_that_end_in_thought_are_told(tmp_path: Path) -> None:
     assert "`max_tokens`" in message
 
 
-def test_answers_that_are_empty_are_told(tmp_path: Path) -> None:
+def test_answers_that_are_empty_are_told(tmp_path):
     said = ["", " \n", "<think>so", "<think>so</think>A", "A"]
     store = opened(tmp_path, items=6)
     run(store, fake(lambda asked, call: Response(said[call.item])), map(request, range(5)))
@@ -84,7 +81,7 @@ def test_answers_that_are_empty_are_told(tmp_path: Path) -> None:
     assert message.split()[:6] == ["3", "of", "6", "answers", "of", "m"]
 
 
-def test_the_pace_of_the_last_minute(tmp_path: Path) -> None:
+def test_the_pace_of_the_last_minute(tmp_path):
     store = opened(tmp_path, items=30)
     assert pace(store) == 0
     run(store, fake(), map(request, range(30)))
@@ -94,8 +91,8 @@ def test_the_pace_of_the_last_minute(tmp_path: Path) -> None:
     assert pace(store, last + 10, since=last + 1) == 0, "an earlier run says nothing of this one"
 
 
-def test_what_was_drawn_together_is_counted_once(tmp_path: Path) -> None:
-    def together(asked: Request, call: Call) -> Response:
+def test_what_was_drawn_together_is_counted_once(tmp_path):
+    def together(asked, call):
         raw = {"completion_tokens_of_request": 10, "answers_of_request": 4}
         return Response("yes", prompt_tokens=5, raw=raw)
 
@@ -107,7 +104,7 @@ def test_what_was_drawn_together_is_counted_once(tmp_path: Path) -> None:
     assert store.calls.usage()["m"]["counted"] == 8
 
 
-def test_what_fits_no_call_stands_apart(tmp_path: Path) -> None:
+def test_what_fits_no_call_stands_apart(tmp_path):
     store = opened(tmp_path, items=3)
     source = store.register("m", "fake", {})
     for item in range(5):
@@ -121,7 +118,7 @@ def test_what_fits_no_call_stands_apart(tmp_path: Path) -> None:
     ]
 
 
-def test_what_is_read_at_once_is_of_one_moment(tmp_path: Path) -> None:
+def test_what_is_read_at_once_is_of_one_moment(tmp_path):
     reader, writer = opened(tmp_path, items=3), Store(tmp_path / "responses.db")
     source = writer.register("m", "fake", {})
     with reader.at_once():

@@ -1,33 +1,28 @@
 """What is taken from a model: each request ends in a response a call, or the model ends with one error."""
 
-from __future__ import annotations
-
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any
 
 import pytest
 from tests.collect.fakes import Fake, echo, fake, request
 
 from quaver.collect.run.model_answers import taken
-from quaver.core.model import Answered
-from quaver.core.records import Request, Response
+from quaver.core.records import Response
 from quaver.errors import ModelError, Unavailable
 
 
 class Odd(Fake):
     """Answers requests as a function of all of them says."""
 
-    def __init__(self, answer: Callable[[Iterable[Request]], Iterator[Any]]) -> None:
+    def __init__(self, answer):
         super().__init__(echo)
         self._answers = answer
 
-    def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
+    def answer(self, requests):
         yield from self._answers(requests)
 
 
-def told(model: Fake, requests: Sequence[Request]) -> dict[int, list[str | None]]:
+def told(model, requests):
     """By item: the text of each response, or its error."""
     found = [(asked, responses) for asked, responses in taken(model, requests)]
     assert sorted(id(asked) for asked, _ in found) == sorted(id(one) for one in requests), "as it was asked"
@@ -49,8 +44,8 @@ def told(model: Fake, requests: Sequence[Request]) -> dict[int, list[str | None]
         (["a", 1], "the model gave a str, not a Response"),
     ],
 )
-def test_odd_responses_are_errors_of_their_request_alone(given: Any, error: str) -> None:
-    def answer(requests: Iterable[Request]) -> Iterator[Any]:
+def test_odd_responses_are_errors_of_their_request_alone(given, error):
+    def answer(requests):
         for asked in requests:
             yield asked, (given if asked.calls[0].item == 1 else [Response("good")] * len(asked.calls))
 
@@ -59,8 +54,8 @@ def test_odd_responses_are_errors_of_their_request_alone(given: Any, error: str)
     assert found[1][0] == error
 
 
-def test_a_request_may_come_back_as_a_copy_from_another_process() -> None:
-    def answer(requests: Iterable[Request]) -> Iterator[Any]:
+def test_a_request_may_come_back_as_a_copy_from_another_process():
+    def answer(requests):
         for asked in list(requests)[::-1]:
             yield pickle.loads(pickle.dumps((asked, [Response("good")])))
 
@@ -77,14 +72,14 @@ def test_a_request_may_come_back_as_a_copy_from_another_process() -> None:
         lambda requests: iter([("x", [Response("x")])]),
     ],
 )
-def test_an_answer_to_nothing_that_was_asked_ends_the_work_with_the_model(answer: Any) -> None:
+def test_an_answer_to_nothing_that_was_asked_ends_the_work_with_the_model(answer):
     with pytest.raises(ModelError, match="contract") as caught:
         list(taken(Odd(answer), [request(0), request(1)]))
     assert caught.value.expected is not None
 
 
-def test_a_model_that_ends_early_owes_an_answer() -> None:
-    def answer(requests: Iterable[Request]) -> Iterator[Any]:
+def test_a_model_that_ends_early_owes_an_answer():
+    def answer(requests):
         for asked in requests:
             if asked.calls[0].item != 1:
                 yield asked, [Response("good")]
@@ -94,8 +89,8 @@ def test_a_model_that_ends_early_owes_an_answer() -> None:
     assert "no answer" in found[1][0]
 
 
-def test_a_model_that_breaks_down_goes_on_with_the_next_request_until_it_does_so_all_the_time() -> None:
-    def breaks(asked: Request, call: Any) -> Response:
+def test_a_model_that_breaks_down_goes_on_with_the_next_request_until_it_does_so_all_the_time():
+    def breaks(asked, call):
         if call.item % 20:
             raise ZeroDivisionError
         return echo(asked, call)
@@ -103,7 +98,7 @@ def test_a_model_that_breaks_down_goes_on_with_the_next_request_until_it_does_so
     found = told(fake(breaks), [request(item) for item in range(40)])
     assert [item for item, (text,) in found.items() if text != "ZeroDivisionError"] == [0, 20]
 
-    def always(asked: Request, call: Any) -> Response:
+    def always(asked, call):
         raise ZeroDivisionError
 
     model = fake(always)
@@ -115,14 +110,14 @@ def test_a_model_that_breaks_down_goes_on_with_the_next_request_until_it_does_so
     assert caught.value.found == "ZeroDivisionError"
 
 
-def test_what_a_model_says_of_itself_and_what_drawing_raises_is_passed_on() -> None:
-    def gone(requests: Iterable[Request]) -> Iterator[Any]:
+def test_what_a_model_says_of_itself_and_what_drawing_raises_is_passed_on():
+    def gone(requests):
         raise Unavailable("gone")
 
-    def broken(requests: Iterable[Request]) -> Iterator[Any]:
+    def broken(requests):
         raise OSError("no such library")
 
-    def drawing() -> Iterator[Request]:
+    def drawing():
         yield request(0)
         raise LookupError("the plan is at fault")
 
@@ -137,8 +132,8 @@ def test_what_a_model_says_of_itself_and_what_drawing_raises_is_passed_on() -> N
         list(taken(fake(lambda *_: (_ for _ in ()).throw(KeyboardInterrupt)), [request(0)]))
 
 
-def test_a_model_that_must_stop_gives_what_it_has_of_a_request() -> None:
-    def answer(requests: Iterable[Request]) -> Iterator[Any]:
+def test_a_model_that_must_stop_gives_what_it_has_of_a_request():
+    def answer(requests):
         first, second = islice(requests, 2)
         yield second.part(second.calls[1:2]), [Response("middle")]
         yield first, [Response("whole")] * 3
@@ -159,8 +154,8 @@ def test_a_model_that_must_stop_gives_what_it_has_of_a_request() -> None:
     assert [one.seed - asked[1].seed for one, _ in found[::2]] == [1, 2]
 
 
-def test_what_is_left_of_a_request_is_owed_still() -> None:
-    def answer(requests: Iterable[Request]) -> Iterator[Any]:
+def test_what_is_left_of_a_request_is_owed_still():
+    def answer(requests):
         (only,) = requests
         yield only.part(only.calls[1:2]), [Response("middle")]
 
@@ -173,8 +168,8 @@ def test_what_is_left_of_a_request_is_owed_still() -> None:
     assert found == {0: "owed", 1: "middle", 2: "owed"}
 
 
-def test_a_part_that_was_answered_before_is_a_breach() -> None:
-    def answer(requests: Iterable[Request]) -> Iterator[Any]:
+def test_a_part_that_was_answered_before_is_a_breach():
+    def answer(requests):
         (only,) = requests
         for _ in range(2):
             yield only.part(only.calls[:1]), [Response("again")]

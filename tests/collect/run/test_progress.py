@@ -1,10 +1,5 @@
 """Budgets: reserved, settled, and never overshot by more than what was in flight."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,14 +9,13 @@ from quaver.collect.run.driver import Progress, collect
 from quaver.collect.run.feed import Feed
 from quaver.collect.run.ledger import ledger, spent
 from quaver.collect.run.progress import Budget, Price, Spent
-from quaver.core.model import Answered
-from quaver.core.records import Request, Response
+from quaver.core.records import Response
 
 PRICE = Price(input=1e6, output=2e6, cached=0.5e6)
 """Dollars a token: a prompt's 1, an answer's 2, a cached one's 0.5."""
 
 
-def took(prompt: int, completion: int, cached: int = 0) -> Response:
+def took(prompt, completion, cached=0):
     return Response("x", prompt_tokens=prompt, cached_tokens=cached, completion_tokens=completion)
 
 
@@ -30,8 +24,8 @@ class Crowd(Fake):
 
     most = 10
 
-    def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
-        held: list[Request] = []
+    def answer(self, requests):
+        held = []
         for one in requests:
             self.asked += [call.key for call in one.calls]
             held.append(one)
@@ -42,7 +36,7 @@ class Crowd(Fake):
             yield one, [self._answer(one, call) for call in one.calls]
 
 
-def test_what_a_request_takes_replaces_what_was_expected_of_it() -> None:
+def test_what_a_request_takes_replaces_what_was_expected_of_it():
     budget = Budget(tokens=100, prices={"m": PRICE})
     first = request(0)  # 6 characters in a message, at most 8 tokens: 2.33 + 8 + 8 are expected
     assert budget.lets(first)
@@ -52,7 +46,7 @@ def test_what_a_request_takes_replaces_what_was_expected_of_it() -> None:
     assert budget.spent == Spent(1, 15, 14 + 3), "what comes unexpectedly is counted too"
 
 
-def test_a_request_waits_while_others_are_in_flight_and_closes_the_budget_when_none_is() -> None:
+def test_a_request_waits_while_others_are_in_flight_and_closes_the_budget_when_none_is():
     budget = Budget(tokens=40)
     first, second = request(0), request(1)
     feed = Feed(budget, iter([first, second, request(2)]))
@@ -66,7 +60,7 @@ def test_a_request_waits_while_others_are_in_flight_and_closes_the_budget_when_n
     assert not feed.is_refused
 
 
-def test_what_failed_is_not_charged_and_what_says_nothing_of_its_tokens_is() -> None:
+def test_what_failed_is_not_charged_and_what_says_nothing_of_its_tokens_is():
     budget = Budget(tokens=1000, prices={"m": PRICE})
     failed, silent = request(0), request(1)
     assert budget.lets(failed)
@@ -79,7 +73,7 @@ def test_what_failed_is_not_charged_and_what_says_nothing_of_its_tokens_is() -> 
     assert budget.spent.money == pytest.approx(prompt + 2 * answer)
 
 
-def test_what_costs_nothing_finds_room_when_the_money_is_spent() -> None:
+def test_what_costs_nothing_finds_room_when_the_money_is_spent():
     budget = Budget(money=5, spent=Spent(0, 0, 5), prices={"paid": PRICE})
     assert budget.lets(request(0))
     assert budget.stopped is None
@@ -89,11 +83,9 @@ def test_what_costs_nothing_finds_room_when_the_money_is_spent() -> None:
     cap=st.integers(0, 2000),
     lengths=st.lists(st.tuples(st.integers(1, 30), st.integers(0, 8)), min_size=1, max_size=60),
 )
-def test_a_cap_is_overshot_by_no_more_than_what_was_in_flight(
-    cap: int, lengths: list[tuple[int, int]]
-) -> None:
+def test_a_cap_is_overshot_by_no_more_than_what_was_in_flight(cap, lengths):
     budget = Budget(tokens=cap)
-    flying: list[tuple[Request, Response]] = []
+    flying = []
     for item, (prompt, completion) in enumerate(lengths):
         asked = request(item)
         if budget.lets(asked):
@@ -109,7 +101,7 @@ def test_a_cap_is_overshot_by_no_more_than_what_was_in_flight(
     assert budget.spent.tokens <= cap + 5 * 38
 
 
-def test_a_budget_of_tokens_is_nearly_used_up_however_careful_the_start(tmp_path: Path) -> None:
+def test_a_budget_of_tokens_is_nearly_used_up_however_careful_the_start(tmp_path):
     store, model = opened(tmp_path, items=500), Crowd(echo)
     outcome = run(store, model, map(request, range(500)), total=500, tokens=1100)
     assert outcome.ended == "tokens"
@@ -119,7 +111,7 @@ def test_a_budget_of_tokens_is_nearly_used_up_however_careful_the_start(tmp_path
     assert len(model.asked) == outcome.done, "what was turned away was not asked"
 
 
-def test_a_budget_of_money_goes_by_the_models_price(tmp_path: Path) -> None:
+def test_a_budget_of_money_goes_by_the_models_price(tmp_path):
     store, model = opened(tmp_path, items=100), fake()
     outcome = run(store, model, map(request, range(100)), total=100, money=100, prices={"m": PRICE})
     assert outcome.ended == "money"
@@ -127,7 +119,7 @@ def test_a_budget_of_money_goes_by_the_models_price(tmp_path: Path) -> None:
     assert 60 < outcome.money <= 100
 
 
-def test_a_budget_goes_on_where_the_last_run_ended(tmp_path: Path) -> None:
+def test_a_budget_goes_on_where_the_last_run_ended(tmp_path):
     store, model = opened(tmp_path, items=100), fake()
     first = run(store, model, map(request, range(100)), total=100, tokens=200)
     again = run(
@@ -141,7 +133,7 @@ def test_a_budget_goes_on_where_the_last_run_ended(tmp_path: Path) -> None:
     assert (again.ended, again.done) == ("tokens", 0)
 
 
-def test_two_models_share_a_budget(tmp_path: Path) -> None:
+def test_two_models_share_a_budget(tmp_path):
     store = opened(tmp_path, items=100)
     requests = {"a": map(request, range(50)), "b": map(request, range(50, 100))}
     outcome = collect(
@@ -151,7 +143,7 @@ def test_two_models_share_a_budget(tmp_path: Path) -> None:
     assert 500 - 2 * 19 <= outcome.tokens <= 500
 
 
-def test_what_came_without_a_count_of_tokens_counts_alike_in_this_run_and_the_next(tmp_path: Path) -> None:
+def test_what_came_without_a_count_of_tokens_counts_alike_in_this_run_and_the_next(tmp_path):
     store = opened(tmp_path, items=3)
     silent = fake(lambda asked, call: Response("so é\n" * 6, thinking="h" * 3))
     outcome = run(store, silent, map(request, range(2)), tokens=1000)

@@ -1,10 +1,7 @@
 """A byte that was flipped inside a stored row is noticed, and what was stored is never taken for damaged."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -23,15 +20,14 @@ DAMAGED = f"""SELECT (SELECT count(*) FROM responses WHERE checksum IS NOT check
     (SELECT count(*) FROM prompts WHERE checksum IS NOT checksum_of_prompt(messages))"""
 
 
-def damaged(path: Path) -> tuple[int, int]:
+def damaged(path):
     """Responses and prompts whose checksum is not that of what they hold."""
     with closing(sqlite3.connect(path)) as db:
         add_checksums(db)
-        found: tuple[int, int] = db.execute(DAMAGED).fetchone()
-    return found
+        return db.execute(DAMAGED).fetchone()
 
 
-def stored(folder: Path, *responses: Response) -> Path:
+def stored(folder, *responses):
     store = opened(folder, items=len(responses))
     source = store.register("m", "fake", {})
     made = [receipt((request(item), [one]), source) for item, one in enumerate(responses)]
@@ -45,9 +41,7 @@ NUMBERS = st.none() | st.integers(0, 2**40) | st.floats(allow_nan=True, allow_in
 
 @given(text=st.text(), latency=NUMBERS, tokens=NUMBERS, thinking=st.booleans())
 @settings(max_examples=60, deadline=None)
-def test_what_was_stored_is_not_damaged(
-    tmp_path_factory: pytest.TempPathFactory, text: str, latency: float, tokens: int, thinking: bool
-) -> None:
+def test_what_was_stored_is_not_damaged(tmp_path_factory, text, latency, tokens, thinking):
     odd = WHOLE._replace(text=text, latency=latency, prompt_tokens=tokens, thinking_tokens=thinking)
     path = stored(tmp_path_factory.mktemp("store"), odd)
     assert damaged(path) == (0, 0)
@@ -57,7 +51,7 @@ def test_what_was_stored_is_not_damaged(
 
 
 @pytest.mark.parametrize("column", [name for name in SUMMED.split(", ") if name not in ("error", "raw")])
-def test_a_changed_value_is_one_error_when_it_is_read(tmp_path: Path, column: str) -> None:
+def test_a_changed_value_is_one_error_when_it_is_read(tmp_path, column):
     path = stored(tmp_path, WHOLE, WHOLE)
     with sqlite3.connect(path) as db:
         db.execute(f"UPDATE responses SET {column} = '1' || {column} WHERE id = 2")
@@ -68,7 +62,7 @@ def test_a_changed_value_is_one_error_when_it_is_read(tmp_path: Path, column: st
     assert "reuse" in str(caught.value.fix)
 
 
-def test_a_flipped_byte_in_the_file_is_noticed(tmp_path: Path) -> None:
+def test_a_flipped_byte_in_the_file_is_noticed(tmp_path):
     path = stored(tmp_path, Response("a long answer that says yes"), Response("another"))
     content = path.read_bytes()
     assert content.count(b"that says yes") == 1
@@ -77,14 +71,14 @@ def test_a_flipped_byte_in_the_file_is_noticed(tmp_path: Path) -> None:
         answers(Store(path))
 
 
-def test_an_answer_that_takes_an_errors_place_brings_its_checksum(tmp_path: Path) -> None:
+def test_an_answer_that_takes_an_errors_place_brings_its_checksum(tmp_path):
     path = stored(tmp_path, Response("", finish="error", error="503"))
     stored(tmp_path, Response("yes"))
     assert damaged(path) == (0, 0)
     assert answers(Store(path)) == {(0, 0, 0): Response("yes")}
 
 
-def test_copies_have_checksums_of_what_they_hold(tmp_path: Path) -> None:
+def test_copies_have_checksums_of_what_they_hold(tmp_path):
     path = stored(tmp_path, WHOLE, Response("text 1"))
     copy_store(path, tmp_path / "whole.db")
     copy_store_without(path, tmp_path / "stripped.db", {"text 1"})
@@ -92,5 +86,5 @@ def test_copies_have_checksums_of_what_they_hold(tmp_path: Path) -> None:
     assert answers(Store(tmp_path / "stripped.db"))[0, 1, 0].text == ""
 
 
-def test_a_checksum_is_a_number_that_sqlite_keeps(tmp_path: Path) -> None:
+def test_a_checksum_is_a_number_that_sqlite_keeps(tmp_path):
     assert 0 <= checksum(*[None] * 15) < 2**32

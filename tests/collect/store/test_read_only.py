@@ -1,12 +1,9 @@
 """A store in a folder that may not be written is read as it is, and what must change changes in a copy."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -27,7 +24,7 @@ from quaver.study.session import Study
 YES = Response("yes")
 
 
-def stored(folder: Path, items: int = 3) -> Path:
+def stored(folder, items=3):
     """A store that was closed as it should be."""
     folder.mkdir()
     store = opened(folder, items)
@@ -37,7 +34,7 @@ def stored(folder: Path, items: int = 3) -> Path:
     return folder / "responses.db"
 
 
-def killed(folder: Path) -> Path:
+def killed(folder):
     """A store whose answers are in its journal alone, as a killed process leaves it."""
     made = stored(folder.with_name("living"), items=0)
     store = opened(made.parent, items=3)
@@ -50,22 +47,22 @@ def killed(folder: Path) -> Path:
     return folder / "responses.db"
 
 
-def unwritable(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def unwritable(folder, monkeypatch):
     """As SQLite sees a folder that may not be written: nothing can be made beside the database."""
     monkeypatch.setattr(database, "may_write", lambda path: folder not in path.parents)
     connect = sqlite3.connect
 
-    def refused(where: object, **how: object) -> sqlite3.Connection:
+    def refused(where, **how):
         if str(folder) in str(where) and "immutable" not in str(where):
             raise sqlite3.OperationalError("unable to open database file")
-        return connect(where, **how)  # type: ignore[call-overload, no-any-return]
+        return connect(where, **how)
 
     monkeypatch.setattr(sqlite3, "connect", refused)
 
 
 @pytest.mark.parametrize("made", [stored, killed])
-def test_what_is_stored_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: object) -> None:
-    path = made(tmp_path / "study")  # type: ignore[operator]
+def test_what_is_stored_is_read(tmp_path, monkeypatch, made):
+    path = made(tmp_path / "study")
     before = {file.name: file.read_bytes() for file in path.parent.iterdir()}
     unwritable(path.parent, monkeypatch)
     store = Store(path)
@@ -84,7 +81,7 @@ def test_what_is_stored_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     assert {file.name: file.read_bytes() for file in path.parent.iterdir()} == before
 
 
-def test_what_must_change_changes_in_a_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_must_change_changes_in_a_copy(tmp_path, monkeypatch):
     path = stored(tmp_path / "study")
     before = path.read_bytes()
     unwritable(path.parent, monkeypatch)
@@ -96,13 +93,12 @@ def test_what_must_change_changes_in_a_copy(tmp_path: Path, monkeypatch: pytest.
     store.calls.place("new", [], [], [])
     assert store.calls.placed("new")
     copy = store._copy
-    assert copy is not None
     store.close()
     assert not Path(copy.name).exists()
     assert path.read_bytes() == before
 
 
-def test_a_connection_keeps_its_copy_as_long_as_it_lives(tmp_path: Path) -> None:
+def test_a_connection_keeps_its_copy_as_long_as_it_lives(tmp_path):
     path = killed(tmp_path / "study")
     db = sqlite3.connect(":memory:", factory=read_only._Reader)
     db.copy = read_only.copied(path)
@@ -126,12 +122,12 @@ measures: [accuracy]
 """
 
 
-def said(text: str, prompt: str) -> str:
+def said(text, prompt):
     return "positive" if "like" in text else "negative"
 
 
 @pytest.fixture
-def read_only_study(tmp_path: Path) -> Iterator[Path]:
+def read_only_study(tmp_path):
     """A finished study in a folder that is mounted for reading only; skipped where none may be mounted."""
     study, folder = tmp_path / "made", tmp_path / "mounted"
     study.mkdir()
@@ -146,9 +142,7 @@ def read_only_study(tmp_path: Path) -> Iterator[Path]:
     os.system(f"umount -l {folder}")
 
 
-def test_a_finished_study_is_read_measured_reported_and_exported(
-    read_only_study: Path, tmp_path: Path
-) -> None:
+def test_a_finished_study_is_read_measured_reported_and_exported(read_only_study, tmp_path):
     study = Study.open(read_only_study, functions={"fake": said})
     assert study.status().answered == 4
     assert [one.value for one in study.estimates()] == [1.0]
@@ -169,17 +163,12 @@ def test_a_finished_study_is_read_measured_reported_and_exported(
 
 
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.EIO, errno.ENOSYS])
-def test_a_lock_that_the_drive_refuses_is_one_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
-) -> None:
-    def refused(*_: object) -> bool:
+def test_a_lock_that_the_drive_refuses_is_one_error(tmp_path, monkeypatch, number):
+    def refused(*_):
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr("fcntl.flock", refused)
-    with (
-        pytest.raises(StoreError, match="locked") as caught,
-        sole_writer(tmp_path),
-    ):
+    with pytest.raises(StoreError, match="locked") as caught, sole_writer(tmp_path):
         pass
     assert caught.value.where == str(tmp_path)
     assert caught.value.found == os.strerror(number)
@@ -195,7 +184,7 @@ def test_a_lock_that_the_drive_refuses_is_one_error(
         (sqlite3.SQLITE_CORRUPT, "reuse"),
     ],
 )
-def test_what_sqlite_says_comes_with_what_to_do(tmp_path: Path, code: int, word: str) -> None:
+def test_what_sqlite_says_comes_with_what_to_do(tmp_path, code, word):
     store = opened(tmp_path)
     error = sqlite3.OperationalError("as SQLite has it")
     error.sqlite_errorcode = code

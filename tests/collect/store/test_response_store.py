@@ -1,13 +1,8 @@
 """The store: all or none, errors give way to answers alone, and no text is too odd."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -25,7 +20,7 @@ from quaver.errors import StoreError
 FULL = "database or disk is full"
 
 
-def stored_by(store: Store, item: int, response: Response) -> None:
+def stored_by(store, item, response):
     source = store.register("m", "fake", {})
     store.write([receipt((request(item), [response]), source)])
 
@@ -47,7 +42,7 @@ WHOLE = Response(
 )
 
 
-def test_a_response_comes_back_as_it_went_in(tmp_path: Path) -> None:
+def test_a_response_comes_back_as_it_went_in(tmp_path):
     store = opened(tmp_path)
     stored_by(store, 1, WHOLE)
     assert answers(store) == {(0, 1, 0): WHOLE}
@@ -57,9 +52,7 @@ def test_a_response_comes_back_as_it_went_in(tmp_path: Path) -> None:
 
 @given(text=st.text(), logprob=st.floats(allow_nan=False, allow_infinity=False))
 @settings(max_examples=50)
-def test_any_text_and_number_comes_back(
-    tmp_path_factory: pytest.TempPathFactory, text: str, logprob: float
-) -> None:
+def test_any_text_and_number_comes_back(tmp_path_factory, text, logprob):
     store = opened(tmp_path_factory.mktemp("store"))
     response = Response(text, tokens=(Token(text, logprob, ((text, logprob),)),))
     stored_by(store, 0, response)
@@ -67,13 +60,13 @@ def test_any_text_and_number_comes_back(
     store.close()
 
 
-def test_a_lone_surrogate_is_written_as_its_escape(tmp_path: Path) -> None:
+def test_a_lone_surrogate_is_written_as_its_escape(tmp_path):
     store = opened(tmp_path)
     stored_by(store, 0, Response("a\ud800b", error="\udfff", thinking="\ud800"))
     assert answers(store)[0, 0, 0] == Response("a\\ud800b", error="\\udfff", thinking="\\ud800")
 
 
-def test_an_error_gives_way_to_an_answer_and_to_nothing_else(tmp_path: Path) -> None:
+def test_an_error_gives_way_to_an_answer_and_to_nothing_else(tmp_path):
     store = opened(tmp_path)
     first, second = Response("", finish="error", error="1"), Response("", finish="error", error="2")
     stored_by(store, 0, first)
@@ -87,7 +80,7 @@ def test_an_error_gives_way_to_an_answer_and_to_nothing_else(tmp_path: Path) -> 
     assert store.calls.counts() == Counts(answered=1, errors=0, unplaced=0)
 
 
-def test_what_is_answered_with_and_without_errors(tmp_path: Path) -> None:
+def test_what_is_answered_with_and_without_errors(tmp_path):
     store = opened(tmp_path)
     stored_by(store, 0, Response("yes"))
     stored_by(store, 1, Response("", finish="error", error="x"))
@@ -97,7 +90,7 @@ def test_what_is_answered_with_and_without_errors(tmp_path: Path) -> None:
     assert store.calls.counts() == Counts(answered=2, errors=1, unplaced=0)
 
 
-def test_requests_are_written_all_or_none_and_what_no_row_takes_as_an_error(tmp_path: Path) -> None:
+def test_requests_are_written_all_or_none_and_what_no_row_takes_as_an_error(tmp_path):
     store = opened(tmp_path, items=3, repeats=2)
     source = store.register("m", "fake", {})
     good = (request(0, (0, 1)), [Response("a"), Response("b")])
@@ -108,7 +101,6 @@ def test_requests_are_written_all_or_none_and_what_no_row_takes_as_an_error(tmp_
     other = receipt((request(1, (0, 1)), [Response("c"), Response("d")]), source)
     errors = store.write([receipt(good, source), other._replace(rows=[({},) * 13, other.rows[1]])])
     (error,) = errors.values()
-    assert error.error is not None
     assert "cannot be stored: " in error.error
     found = answers(store)
     assert {place: one.text for place, one in found.items()} == {
@@ -117,7 +109,7 @@ def test_requests_are_written_all_or_none_and_what_no_row_takes_as_an_error(tmp_
     assert found[0, 1, 0] == error
 
 
-def test_a_write_that_fails_halfway_leaves_nothing(tmp_path: Path) -> None:
+def test_a_write_that_fails_halfway_leaves_nothing(tmp_path):
     store = opened(tmp_path)
     source = store.register("m", "fake", {})
     with sqlite3.connect(tmp_path / "responses.db") as other:
@@ -127,12 +119,12 @@ def test_a_write_that_fails_halfway_leaves_nothing(tmp_path: Path) -> None:
     assert not store.rows("SELECT id FROM responses")
 
 
-def test_a_write_has_reached_the_disk_when_it_returns(tmp_path: Path) -> None:
+def test_a_write_has_reached_the_disk_when_it_returns(tmp_path):
     full = 2
     assert opened(tmp_path).rows("PRAGMA synchronous") == [(full,)]
 
 
-def test_every_repeat_is_stored_with_its_seed(tmp_path: Path) -> None:
+def test_every_repeat_is_stored_with_its_seed(tmp_path):
     store = opened(tmp_path, repeats=5)
     source = store.register("m", "fake", {})
     store.write([receipt((request(0, (2, 3)), [Response("a"), Response("b")]), source)])
@@ -141,7 +133,7 @@ def test_every_repeat_is_stored_with_its_seed(tmp_path: Path) -> None:
     assert seeds == [(102,), (103,)]
 
 
-def test_decodings_of_a_prompt_share_what_is_stored_of_it(tmp_path: Path) -> None:
+def test_decodings_of_a_prompt_share_what_is_stored_of_it(tmp_path):
     store = opened(tmp_path)
     source = store.register("m", "fake", {})
     first = request(0)
@@ -154,7 +146,7 @@ def test_decodings_of_a_prompt_share_what_is_stored_of_it(tmp_path: Path) -> Non
     assert len(prompts) == 2
 
 
-def test_a_prompt_that_is_not_unicode_is_stored(tmp_path: Path) -> None:
+def test_a_prompt_that_is_not_unicode_is_stored(tmp_path):
     store = opened(tmp_path)
     source = store.register("m", "fake", {})
     odd = request(0)._replace(prompt=Prompt((Message("user", "a\ud800"),), "a\ud800", "?"))
@@ -162,7 +154,7 @@ def test_a_prompt_that_is_not_unicode_is_stored(tmp_path: Path) -> None:
     assert len(answers(store)) == 1
 
 
-def test_everything_can_be_read_without_quaver(tmp_path: Path) -> None:
+def test_everything_can_be_read_without_quaver(tmp_path):
     store = opened(tmp_path)
     stored_by(store, 1, Response("yes"))
     with sqlite3.connect(tmp_path / "responses.db") as db:
@@ -172,7 +164,7 @@ def test_everything_can_be_read_without_quaver(tmp_path: Path) -> None:
         ]
 
 
-def test_an_edited_study_finds_what_fits_and_counts_what_does_not(tmp_path: Path) -> None:
+def test_an_edited_study_finds_what_fits_and_counts_what_does_not(tmp_path):
     store = opened(tmp_path, items=4)
     for item in range(3):
         stored_by(store, item, Response(str(item)))
@@ -190,7 +182,7 @@ def test_an_edited_study_finds_what_fits_and_counts_what_does_not(tmp_path: Path
     assert found == {("c", "w", "2"), ("a", "w", "0")}
 
 
-def test_a_source_is_noted_once(tmp_path: Path) -> None:
+def test_a_source_is_noted_once(tmp_path):
     store = opened(tmp_path)
     one = store.register("m", "i", {"version": "1"})
     assert store.register("m", "i", {"version": "1"}) == one
@@ -200,7 +192,7 @@ def test_a_source_is_noted_once(tmp_path: Path) -> None:
     assert [(s["version"], s["responses"]) for s in store.sources()] == [("1", 1), ("2", 0)]
 
 
-def test_usage_adds_up(tmp_path: Path) -> None:
+def test_usage_adds_up(tmp_path):
     store = opened(tmp_path)
     one = Response("x", prompt_tokens=10, cached_tokens=4, completion_tokens=1, latency=0.5)
     stored_by(store, 0, one)
@@ -220,7 +212,7 @@ def test_usage_adds_up(tmp_path: Path) -> None:
     }
 
 
-def test_a_file_that_is_no_database(tmp_path: Path) -> None:
+def test_a_file_that_is_no_database(tmp_path):
     path = tmp_path / "responses.db"
     path.write_text("This is a diary, and none of your business. " * 100)
     with pytest.raises(StoreError) as caught:
@@ -230,7 +222,7 @@ def test_a_file_that_is_no_database(tmp_path: Path) -> None:
     assert path.read_text().startswith("This is a diary")
 
 
-def test_a_folder_in_the_place_of_the_database(tmp_path: Path) -> None:
+def test_a_folder_in_the_place_of_the_database(tmp_path):
     (tmp_path / "responses.db").mkdir()
     with pytest.raises(StoreError) as caught:
         Store(tmp_path / "responses.db")
@@ -243,13 +235,13 @@ def test_a_folder_in_the_place_of_the_database(tmp_path: Path) -> None:
 class Failing:
     """A database connection whose next inserts of responses fail."""
 
-    def __init__(self, db: Any, times: int) -> None:
+    def __init__(self, db, times):
         self._db, self.times = db, times
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name):
         return getattr(self._db, name)
 
-    def execute(self, sql: str, *values: Any) -> Any:
+    def execute(self, sql, *values):
         if "INTO responses" in sql and self.times:
             self.times -= 1
             raise sqlite3.OperationalError(FULL)
@@ -257,14 +249,14 @@ class Failing:
 
 
 @contextmanager
-def disk_full(store: Store, times: int) -> Iterator[None]:
+def disk_full(store, times):
     db = store.db
-    store.db = Failing(db, times)  # type: ignore[assignment]
+    store.db = Failing(db, times)
     yield
     store.db = db
 
 
-def test_a_full_disk_is_one_error_and_loses_nothing_stored(tmp_path: Path) -> None:
+def test_a_full_disk_is_one_error_and_loses_nothing_stored(tmp_path):
     store = opened(tmp_path)
     stored_by(store, 0, Response("x"))
     with disk_full(store, times=1), pytest.raises(StoreError, match="read or written") as caught:
@@ -276,7 +268,7 @@ def test_a_full_disk_is_one_error_and_loses_nothing_stored(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("version", [-5, 1, VERSION - 1, VERSION + 1])
-def test_a_store_of_another_version_is_one_error_and_stays_as_it_is(tmp_path: Path, version: int) -> None:
+def test_a_store_of_another_version_is_one_error_and_stays_as_it_is(tmp_path, version):
     opened(tmp_path).close()
     file = tmp_path / "responses.db"
     with closing(sqlite3.connect(file)) as db:

@@ -1,11 +1,8 @@
 """Reuse: what another study was answered is taken repeat by repeat, marked, and the other left as it was."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from tests.collect.fakes import answers, fake, key, opened, request, run
@@ -13,15 +10,15 @@ from tests.collect.fakes import answers, fake, key, opened, request, run
 from quaver.collect.run.ledger import ledger, spent
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.reuse import Elsewhere, reuse
-from quaver.core.records import Call, Request, Response
+from quaver.core.records import Response
 from quaver.errors import StoreError
 
 
-def other(folder: Path, items: range, text: str = "theirs") -> Path:
+def other(folder, items, text="theirs"):
     folder.mkdir()
     store = opened(folder, items=items.stop, repeats=2)
 
-    def said(asked: Request, call: Call) -> Response:
+    def said(asked, call):
         if call.item == 3:
             return Response("", finish="error", error="down")
         return Response(f"{text} {call.item}.{call.repeat}", prompt_tokens=5, completion_tokens=1)
@@ -31,7 +28,7 @@ def other(folder: Path, items: range, text: str = "theirs") -> Path:
     return folder
 
 
-def test_answers_are_taken_repeat_by_repeat_and_the_rest_is_asked(tmp_path: Path) -> None:
+def test_answers_are_taken_repeat_by_repeat_and_the_rest_is_asked(tmp_path):
     first, second = other(tmp_path / "a", range(4)), other(tmp_path / "b", range(2, 6), "second")
     (tmp_path / "own").mkdir()
     store = opened(tmp_path / "own", items=8, repeats=3)
@@ -47,7 +44,7 @@ def test_answers_are_taken_repeat_by_repeat_and_the_rest_is_asked(tmp_path: Path
     assert len(answers(store)) == 10, "what is stored stays"
 
 
-def test_where_nothing_is_found_nothing_is_taken(tmp_path: Path) -> None:
+def test_where_nothing_is_found_nothing_is_taken(tmp_path):
     theirs = other(tmp_path / "a", range(2))
     (tmp_path / "own").mkdir()
     store = opened(tmp_path / "own", items=9)
@@ -55,7 +52,7 @@ def test_where_nothing_is_found_nothing_is_taken(tmp_path: Path) -> None:
     assert not answers(store)
 
 
-def test_what_was_taken_keeps_its_time_and_source_and_is_marked(tmp_path: Path) -> None:
+def test_what_was_taken_keeps_its_time_and_source_and_is_marked(tmp_path):
     theirs = other(tmp_path / "a", range(2))
     (tmp_path / "own").mkdir()
     store = opened(tmp_path / "own", items=2, repeats=2)
@@ -75,7 +72,7 @@ def test_what_was_taken_keeps_its_time_and_source_and_is_marked(tmp_path: Path) 
     assert spent(ledger(store), {}) == (1, 11, 0), "what was taken costs nothing"
 
 
-def test_an_error_of_ones_own_gives_way_to_an_answer_from_elsewhere(tmp_path: Path) -> None:
+def test_an_error_of_ones_own_gives_way_to_an_answer_from_elsewhere(tmp_path):
     theirs = other(tmp_path / "a", range(2))
     (tmp_path / "own").mkdir()
     store = opened(tmp_path / "own", items=2)
@@ -86,7 +83,7 @@ def test_an_error_of_ones_own_gives_way_to_an_answer_from_elsewhere(tmp_path: Pa
 
 
 @pytest.mark.parametrize("kind", ["nothing", "folder", "diary", "database"])
-def test_what_is_no_study_is_one_error(tmp_path: Path, kind: str) -> None:
+def test_what_is_no_study_is_one_error(tmp_path, kind):
     folder = tmp_path / "other"
     if kind != "nothing":
         folder.mkdir()
@@ -99,7 +96,7 @@ def test_what_is_no_study_is_one_error(tmp_path: Path, kind: str) -> None:
     assert str(folder) in str(caught.value.where)
 
 
-def test_a_study_that_is_being_collected_can_be_read(tmp_path: Path) -> None:
+def test_a_study_that_is_being_collected_can_be_read(tmp_path):
     folder = tmp_path / "a"
     folder.mkdir()
     theirs = opened(folder, items=2)
@@ -110,7 +107,7 @@ def test_a_study_that_is_being_collected_can_be_read(tmp_path: Path) -> None:
     assert len(answers(theirs)) == 2
 
 
-def test_an_answer_under_other_terms_than_its_key_says_is_not_taken(tmp_path: Path) -> None:
+def test_an_answer_under_other_terms_than_its_key_says_is_not_taken(tmp_path):
     theirs = other(tmp_path / "a", range(2))
     with closing(sqlite3.connect(theirs / "responses.db")) as db, db:
         db.execute("UPDATE terms SET asked = 'others'")
@@ -119,7 +116,7 @@ def test_an_answer_under_other_terms_than_its_key_says_is_not_taken(tmp_path: Pa
 
 
 @pytest.mark.parametrize("how", ["a value", "a page"])
-def test_what_is_damaged_is_not_taken_and_the_rest_is(tmp_path: Path, how: str) -> None:
+def test_what_is_damaged_is_not_taken_and_the_rest_is(tmp_path, how):
     theirs = other(tmp_path / "a", range(300), "theirs " * 30)
     path = theirs / "responses.db"
     if how == "a value":

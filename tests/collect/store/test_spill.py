@@ -1,12 +1,8 @@
 """The spill: what was answered survives a kill, is taken in once, and is never half an answer."""
 
-from __future__ import annotations
-
 import errno
 import os
 import sqlite3
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -16,17 +12,17 @@ from tests.collect.store.test_response_store import WHOLE, disk_full
 
 from quaver.collect.store import spill as spilling
 from quaver.collect.store.response_store import Store
-from quaver.collect.store.spill import Receipt, SpillFile, line_of, receipt, text_of
-from quaver.core.records import Call, Message, Prompt, Request, Response
+from quaver.collect.store.spill import SpillFile, line_of, receipt, text_of
+from quaver.core.records import Message, Prompt, Response
 from quaver.errors import StoreError
 
 
-def receipts(store: Store, items: range, response: Response = WHOLE) -> list[Receipt]:
+def receipts(store, items, response=WHOLE):
     source = store.register("m", "fake", {"version": "1"})
     return [receipt((request(item), [response]), source) for item in items]
 
 
-def left_by_a_kill(folder: Path, items: range, response: Response = WHOLE) -> Path:
+def left_by_a_kill(folder, items, response=WHOLE):
     """A store whose run was killed when some answers were kept and none was written."""
     store = opened(folder, items=10)
     made = receipts(store, items, response)
@@ -38,7 +34,7 @@ def left_by_a_kill(folder: Path, items: range, response: Response = WHOLE) -> Pa
     return folder / "responses.spill"
 
 
-def test_what_a_killed_run_left_is_taken_in(tmp_path: Path) -> None:
+def test_what_a_killed_run_left_is_taken_in(tmp_path):
     path = left_by_a_kill(tmp_path, range(3))
     store = Store(tmp_path / "responses.db")
     assert (store.waiting(), answers(store)) == (3, {})
@@ -49,7 +45,7 @@ def test_what_a_killed_run_left_is_taken_in(tmp_path: Path) -> None:
     assert (store.waiting(), store.take_in()) == (0, 0)
 
 
-def test_taking_in_what_is_stored_already_changes_nothing(tmp_path: Path) -> None:
+def test_taking_in_what_is_stored_already_changes_nothing(tmp_path):
     path = left_by_a_kill(tmp_path, range(3))
     twice = path.read_bytes()
     store = Store(tmp_path / "responses.db")
@@ -59,7 +55,7 @@ def test_taking_in_what_is_stored_already_changes_nothing(tmp_path: Path) -> Non
     assert len(store.rows("SELECT id FROM responses")) == len(store.rows("SELECT id FROM prompts")) == 3
 
 
-def test_an_answer_in_the_spill_takes_the_place_of_an_error(tmp_path: Path) -> None:
+def test_an_answer_in_the_spill_takes_the_place_of_an_error(tmp_path):
     path = left_by_a_kill(tmp_path, range(1), Response("yes"))
     kept = path.read_bytes()
     store = Store(tmp_path / "responses.db")
@@ -72,9 +68,7 @@ def test_an_answer_in_the_spill_takes_the_place_of_an_error(tmp_path: Path) -> N
 
 @given(cut=st.integers(min_value=1))
 @settings(max_examples=60, deadline=None)
-def test_a_torn_tail_loses_the_answer_that_was_being_written_and_no_other(
-    tmp_path_factory: pytest.TempPathFactory, cut: int
-) -> None:
+def test_a_torn_tail_loses_the_answer_that_was_being_written_and_no_other(tmp_path_factory, cut):
     path = left_by_a_kill(tmp_path_factory.mktemp("torn"), range(3))
     whole = path.read_bytes()
     lines = whole.splitlines(keepends=True)
@@ -86,7 +80,7 @@ def test_a_torn_tail_loses_the_answer_that_was_being_written_and_no_other(
 
 @given(at=st.integers(min_value=0), bit=st.integers(0, 7))
 @settings(max_examples=100, deadline=None)
-def test_a_flipped_bit_is_noticed(at: int, bit: int) -> None:
+def test_a_flipped_bit_is_noticed(at, bit):
     line = bytearray(line_of([1, "zwölf\n🙂\x00", None]))
     line[at % len(line)] ^= 1 << bit
     try:
@@ -95,7 +89,7 @@ def test_a_flipped_bit_is_noticed(at: int, bit: int) -> None:
         pytest.fail("a damaged line was read")
 
 
-def test_answers_to_a_study_that_was_edited_since_are_found_by_key(tmp_path: Path) -> None:
+def test_answers_to_a_study_that_was_edited_since_are_found_by_key(tmp_path):
     left_by_a_kill(tmp_path, range(3), Response("yes"))
     store = opened(tmp_path, items=2, fingerprint="edited")
     assert store.take_in() == 3
@@ -105,7 +99,7 @@ def test_answers_to_a_study_that_was_edited_since_are_found_by_key(tmp_path: Pat
     assert store.calls.counts().unplaced == 1
 
 
-def test_answers_of_a_database_that_is_gone_bring_their_engine_along(tmp_path: Path) -> None:
+def test_answers_of_a_database_that_is_gone_bring_their_engine_along(tmp_path):
     left_by_a_kill(tmp_path, range(3))
     (tmp_path / "responses.db").unlink()
     store = opened(tmp_path, items=10)
@@ -115,7 +109,7 @@ def test_answers_of_a_database_that_is_gone_bring_their_engine_along(tmp_path: P
     assert found[1:] == [("m", "1", 3)]
 
 
-def test_a_spill_of_a_newer_quaver_is_left_alone(tmp_path: Path) -> None:
+def test_a_spill_of_a_newer_quaver_is_left_alone(tmp_path):
     path = left_by_a_kill(tmp_path, range(1))
     path.write_bytes(line_of({"form": "quaver spill 9"}))
     with pytest.raises(StoreError, match="cannot be read") as caught:
@@ -124,13 +118,11 @@ def test_a_spill_of_a_newer_quaver_is_left_alone(tmp_path: Path) -> None:
     assert path.exists()
 
 
-def test_a_run_leaves_no_spill_and_keeps_it_small_meanwhile(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_leaves_no_spill_and_keeps_it_small_meanwhile(tmp_path, monkeypatch):
     monkeypatch.setattr(spilling, "_LONG", 50_000)
     store, sizes = opened(tmp_path, items=3000), []
 
-    def long(asked: Request, call: Call) -> Response:
+    def long(asked, call):
         sizes.append((tmp_path / "responses.spill").stat().st_size)
         return echo(asked, call)._replace(text="x" * 2000)
 
@@ -139,10 +131,10 @@ def test_a_run_leaves_no_spill_and_keeps_it_small_meanwhile(
     assert not list(tmp_path.glob("responses.spill*"))
 
 
-def test_an_answer_is_in_the_spill_before_the_next_one_is_drawn(tmp_path: Path) -> None:
+def test_an_answer_is_in_the_spill_before_the_next_one_is_drawn(tmp_path):
     store, kept = opened(tmp_path, items=50), []
 
-    def looks(asked: Request, call: Call) -> Response:
+    def looks(asked, call):
         other = Store(tmp_path / "responses.db")
         kept.append((call.item, other.waiting() + other.calls.counts().answered))
         other.close()
@@ -152,7 +144,7 @@ def test_an_answer_is_in_the_spill_before_the_next_one_is_drawn(tmp_path: Path) 
     assert all(there >= item for item, there in kept)
 
 
-def test_what_a_full_disk_kept_from_the_database_waits_in_the_spill(tmp_path: Path) -> None:
+def test_what_a_full_disk_kept_from_the_database_waits_in_the_spill(tmp_path):
     store, model = opened(tmp_path, items=2000), fake()
     with disk_full(store, times=99), pytest.raises(StoreError, match="read or written"):
         run(store, model, map(request, range(2000)), total=2000)
@@ -161,9 +153,7 @@ def test_what_a_full_disk_kept_from_the_database_waits_in_the_spill(tmp_path: Pa
     assert store.take_in() == len(model.asked) == len(answers(store))
 
 
-def test_texts_and_keys_are_cleaned_before_they_are_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_texts_and_keys_are_cleaned_before_they_are_kept(tmp_path, monkeypatch):
     monkeypatch.setenv("MY_API_KEY", "hunter2hunter2")
     store = opened(tmp_path)
     odd = request(0)._replace(prompt=Prompt((Message("user", "a\ud800"),), "a\ud800", "?"))
@@ -179,14 +169,14 @@ def test_texts_and_keys_are_cleaned_before_they_are_kept(
 class Weird:
     """Not anything that can be put down."""
 
-    def __str__(self) -> str:
+    def __str__(self):
         raise ValueError("no")
 
 
-def test_what_goes_with_an_answer_and_cannot_be_put_down_costs_no_answer(tmp_path: Path) -> None:
+def test_what_goes_with_an_answer_and_cannot_be_put_down_costs_no_answer(tmp_path):
     store = opened(tmp_path, items=20)
 
-    def odd(asked: Request, call: Call) -> Response:
+    def odd(asked, call):
         return echo(asked, call)._replace(raw={"x": Weird()} if call.item == 7 else None)
 
     outcome = run(store, fake(odd), map(request, range(20)), total=20)
@@ -197,7 +187,7 @@ def test_what_goes_with_an_answer_and_cannot_be_put_down_costs_no_answer(tmp_pat
 
 
 @pytest.fixture
-def full_disk(tmp_path: Path) -> Iterator[Path]:
+def full_disk(tmp_path):
     """A real file system of 24 MB; skipped where none may be mounted."""
     folder = tmp_path / "disk"
     folder.mkdir()
@@ -207,7 +197,7 @@ def full_disk(tmp_path: Path) -> Iterator[Path]:
     os.system(f"umount -l {folder}")
 
 
-def test_a_real_disk_that_fills_up_loses_what_was_in_flight_alone(full_disk: Path) -> None:
+def test_a_real_disk_that_fills_up_loses_what_was_in_flight_alone(full_disk):
     store = opened(full_disk, items=2000)
     model = fake(lambda asked, call: Response(os.urandom(10_000).hex()))
     with pytest.raises(StoreError, match="free some space"):
@@ -219,15 +209,13 @@ def test_a_real_disk_that_fills_up_loses_what_was_in_flight_alone(full_disk: Pat
     store.close()
 
 
-def test_an_io_error_counts_as_a_full_disk_where_there_is_no_room(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_io_error_counts_as_a_full_disk_where_there_is_no_room(tmp_path, monkeypatch):
     from quaver.collect.store import store_lock
 
     error = sqlite3.OperationalError("disk I/O error")
     assert not store_lock.is_full(error, tmp_path)
 
-    def none(*_: int) -> None:
+    def none(*_):
         raise OSError(errno.EDQUOT, "Disk quota exceeded")
 
     monkeypatch.setattr(os, "write", none)
@@ -236,7 +224,7 @@ def test_an_io_error_counts_as_a_full_disk_where_there_is_no_room(
     assert not store_lock.is_full(sqlite3.OperationalError("database is locked"), tmp_path)
 
 
-def test_answers_that_were_given_together_are_one_line(tmp_path: Path) -> None:
+def test_answers_that_were_given_together_are_one_line(tmp_path):
     """Each keeps its own terms, and a line that is cut costs none before it."""
     store = opened(tmp_path, items=6)
     source = store.register("m", "fake", {})
@@ -253,7 +241,7 @@ def test_answers_that_were_given_together_are_one_line(tmp_path: Path) -> None:
     assert [one.key for one in SpillFile(path).receipts()] == [one.key for one in group[:4]]
 
 
-def test_what_arrives_after_the_end_is_written_to_no_other_file(tmp_path: Path) -> None:
+def test_what_arrives_after_the_end_is_written_to_no_other_file(tmp_path):
     """A worker that a second Ctrl-C left behind still answers, and its file's number is another's by then."""
     store = opened(tmp_path, items=2)
     source = store.register("m", "fake", {})

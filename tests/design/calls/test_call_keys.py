@@ -4,25 +4,11 @@ A key that changes makes every study ask again what it has paid for. Where one m
 (``quaver.design.calls.call_plan``) gets another number.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Any
 
 import pytest
 
-from quaver.core.records import (
-    Condition,
-    Decoding,
-    Item,
-    Label,
-    LabelSet,
-    Message,
-    Request,
-    Response,
-    Variant,
-)
+from quaver.core.records import Condition, Decoding, Item, Label, LabelSet, Message, Response, Variant
 from quaver.design.calls import call_plan as call_keys
 from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment
@@ -42,15 +28,7 @@ PLAIN = Variant(
 )
 
 
-def requests(
-    decoding: Decoding = DRAWN,
-    variant: Variant = PLAIN,
-    identity: str = "weights",
-    text: str = "A façade.",
-    repeats: int = 2,
-    items: int = 1,
-    **more: Any,
-) -> list[Request]:
+def requests(decoding=DRAWN, variant=PLAIN, identity="weights", text="A façade.", repeats=2, items=1, **more):
     design = Experiment(
         LABELS,
         [Item(str(number), {"text": text}, **more) for number in range(items)],
@@ -61,12 +39,12 @@ def requests(
     return list(Plan(design, {"m": identity}).requests("m"))
 
 
-def first(**changes: Any) -> str:
+def first(**changes):
     return requests(**changes)[0].calls[0].key.hex()
 
 
 HELD = replace(DRAWN, constraint="labels")
-DECIDING: Mapping[str, tuple[str, dict[str, Any]]] = {
+DECIDING = {
     "nothing": ("b7903417e1659be105b993322d5cf3a2", {}),
     "identity": ("f318af16508c72972da751ddb26d20b0", {"identity": "other weights"}),
     "temperature": ("d279ad60e839df7157fe36b4c9da7148", {"decoding": replace(DRAWN, temperature=0.8)}),
@@ -113,16 +91,16 @@ DECIDING: Mapping[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", DECIDING)
-def test_what_decides_an_answer_is_in_its_key(name: str) -> None:
+def test_what_decides_an_answer_is_in_its_key(name):
     golden, change = DECIDING[name]
     assert first(**change) == golden
 
 
-def test_who_says_what_decides_and_where_a_message_ends() -> None:
+def test_who_says_what_decides_and_where_a_message_ends():
     """Also where a message holds what stands between two of them."""
 
-    def key(*messages: tuple[str, str]) -> bytes:
-        said = [Message(role, content) for role, content in messages]  # type: ignore[arg-type]
+    def key(*messages):
+        said = [Message(role, content) for role, content in messages]
         return call_keys.request_keys(call_keys.condition_hash("weights", "[]"), said, 0, 1)[1][0]
 
     made = [
@@ -136,11 +114,11 @@ def test_who_says_what_decides_and_where_a_message_ends() -> None:
     assert len(set(made)) == len(made)
 
 
-def test_every_one_of_these_keys_is_another() -> None:
+def test_every_one_of_these_keys_is_another():
     assert len({golden for golden, _ in DECIDING.values()}) == len(DECIDING)
 
 
-def test_every_field_of_a_decoding_decides_or_is_known_not_to() -> None:
+def test_every_field_of_a_decoding_decides_or_is_known_not_to():
     assert {one.name for one in fields(Decoding)} - set(DECIDING) == {"name", "grid"}
 
 
@@ -161,16 +139,16 @@ def test_every_field_of_a_decoding_decides_or_is_known_not_to() -> None:
         {"items": 3},
     ],
 )
-def test_what_does_not_decide_an_answer_is_not(change: dict[str, Any]) -> None:
+def test_what_does_not_decide_an_answer_is_not(change):
     assert first(**change) == DECIDING["nothing"][0]
 
 
-def test_a_seed_of_what_is_not_drawn_does_not_decide() -> None:
+def test_a_seed_of_what_is_not_drawn_does_not_decide():
     greedy = replace(DRAWN, temperature=0.0)
     assert first(decoding=replace(greedy, seed=4)) == first(decoding=greedy) == DECIDING["greedy"][0]
 
 
-def test_repeats_and_occurrences_have_keys_and_seeds_of_their_own() -> None:
+def test_repeats_and_occurrences_have_keys_and_seeds_of_their_own():
     found = [(one.seed, [call.key.hex() for call in one.calls]) for one in requests(items=2)]
     assert found == [
         (930190758, ["b7903417e1659be105b993322d5cf3a2", "0621ac895684279129c27c4a2b74519d"]),
@@ -178,7 +156,7 @@ def test_repeats_and_occurrences_have_keys_and_seeds_of_their_own() -> None:
     ]
 
 
-def test_a_condition_that_asks_the_same_has_keys_of_its_own() -> None:
+def test_a_condition_that_asks_the_same_has_keys_of_its_own():
     design = Experiment(
         LABELS,
         [Item("0", {"text": "A façade."})],
@@ -190,7 +168,7 @@ def test_a_condition_that_asks_the_same_has_keys_of_its_own() -> None:
     assert found == [DECIDING["nothing"][0], "f277a5dc5b9f7e90ea1871a406582ac0"]
 
 
-def follow_up(question: str = "Sure?", answer: str = "positive", repeat: int = 0, identity: str = "w") -> str:
+def follow_up(question="Sure?", answer="positive", repeat=0, identity="w"):
     design = Experiment(
         LABELS,
         [Item("0", {"text": "A façade."})],
@@ -206,7 +184,7 @@ def follow_up(question: str = "Sure?", answer: str = "positive", repeat: int = 0
     return plan.following(request, answers)[repeat].calls[0].key.hex()
 
 
-def test_the_key_of_a_follow_up_takes_in_what_it_follows() -> None:
+def test_the_key_of_a_follow_up_takes_in_what_it_follows():
     assert [
         follow_up(),
         follow_up(question="Certain?"),
@@ -222,6 +200,6 @@ def test_the_key_of_a_follow_up_takes_in_what_it_follows() -> None:
     ]
 
 
-def test_the_recipe_of_today_has_golden_keys() -> None:
+def test_the_recipe_of_today_has_golden_keys():
     """Whoever changes the recipe raises its number and changes the golden keys."""
     assert call_keys.RECIPE == 1

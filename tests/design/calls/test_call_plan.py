@@ -1,18 +1,14 @@
 """The order of work, the keys, the seeds, and what is left out."""
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quaver.core.records import Call, Condition, Decoding, Item, Label, LabelSet, Request, Response, Variant
+from quaver.core.records import Condition, Decoding, Item, Label, LabelSet, Response, Variant
 from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import fingerprint
@@ -24,7 +20,7 @@ INSTRUCTION_FIRST = "{{ instruction }}\n{{ postfix }}\n\n{{ text }}"
 GREEDY = Decoding("greedy")
 
 
-def variant(name: str, **parts: Any) -> Variant:
+def variant(name, **parts):
     asked = {
         "system": "",
         "layout": TEXT_FIRST,
@@ -36,14 +32,7 @@ def variant(name: str, **parts: Any) -> Variant:
     return Variant(name, {"v": name}, **(asked | parts))
 
 
-def experiment(
-    texts: Sequence[str],
-    variants: Sequence[Variant],
-    decodings: Sequence[Decoding] = (GREEDY,),
-    repeats: int = 1,
-    models: Sequence[str] = ("m",),
-    **fields: Sequence[str],
-) -> Experiment:
+def experiment(texts, variants, decodings=(GREEDY,), repeats=1, models=("m",), **fields):
     items = [
         Item(str(number), {"text": text} | {name: column[number] for name, column in fields.items()})
         for number, text in enumerate(texts)
@@ -57,15 +46,15 @@ def experiment(
     return Experiment(LABELS, items, variants, {d.name: d for d in decodings}, conditions)
 
 
-def plan(asked: Experiment, identity: str = "weights") -> Plan:
+def plan(asked, identity="weights"):
     return Plan(asked, {condition.model: identity for condition in asked.conditions})
 
 
-def calls(asked: Experiment, identity: str = "weights", model: str = "m") -> list[Call]:
+def calls(asked, identity="weights", model="m"):
     return [call for request in plan(asked, identity).requests(model) for call in request.calls]
 
 
-def keys(asked: Experiment, identity: str = "weights") -> set[bytes]:
+def keys(asked, identity="weights"):
     found = [call.key for call in calls(asked, identity)]
     assert len(set(found)) == len(found), "every call has a key of its own"
     return set(found)
@@ -74,14 +63,14 @@ def keys(asked: Experiment, identity: str = "weights") -> set[bytes]:
 # ----------------------------------------------------------------------------- order
 
 
-def prompts_in_order(made: Plan) -> Iterator[str]:
+def prompts_in_order(made):
     for _, _, prompt in made.order.prompts():
         yield "\x1e".join(content for _, content in prompt.messages)
 
 
-def fewest(prompts: Sequence[str]) -> int:
+def fewest(prompts):
     """Nodes of the tree of all prompts: no order leaves fewer characters to read."""
-    tree: dict[str, Any] = {}
+    tree = {}
     nodes = 0
     for prompt in prompts:
         node = tree
@@ -93,7 +82,7 @@ def fewest(prompts: Sequence[str]) -> int:
     return nodes
 
 
-def read(prompts: Sequence[str]) -> int:
+def read(prompts):
     """Characters left where what a prompt shares with the one before it is not read again."""
     total, before = 0, ""
     for prompt in prompts:
@@ -153,7 +142,7 @@ ORDERS = {
 
 
 @pytest.mark.parametrize(("texts", "variants"), ORDERS.values(), ids=ORDERS)
-def test_the_order_of_work_shares_what_can_be_shared(texts: list[str], variants: list[Variant]) -> None:
+def test_the_order_of_work_shares_what_can_be_shared(texts, variants):
     party = ["Democrat", "Republican", "Independent"] * len(texts)
     made = plan(experiment(texts, variants, party=party))
     prompts = list(prompts_in_order(made))
@@ -163,12 +152,12 @@ def test_the_order_of_work_shares_what_can_be_shared(texts: list[str], variants:
     assert read(prompts) <= 1.1 * fewest(prompts)
 
 
-def test_the_trie_of_the_test_itself() -> None:
+def test_the_trie_of_the_test_itself():
     assert fewest(["abc", "abd", "x"]) == read(["abc", "abd", "x"]) == 5
     assert read(["abc", "x", "abd"]) == 7
 
 
-def test_an_instruction_that_holds_the_item_is_written_for_each_item() -> None:
+def test_an_instruction_that_holds_the_item_is_written_for_each_item():
     asked = experiment(
         VOTERS[:4],
         [variant("a", instruction="Is {{ item.name }} for it?"), variant("b", instruction="Is it so?")],
@@ -187,7 +176,7 @@ BASE = experiment(["one", "two"], [variant("a"), variant("b", instruction="Good 
 DRAWN = Decoding("drawn", temperature=1.0, seed=1)
 
 
-def with_decoding(decoding: Decoding) -> Experiment:
+def with_decoding(decoding):
     return experiment(["one", "two"], BASE.variants, [decoding], 2)
 
 
@@ -205,22 +194,22 @@ DECIDE = {
 
 
 @pytest.mark.parametrize("decoding", DECIDE.values(), ids=DECIDE)
-def test_every_setting_of_a_decoding_decides(decoding: Decoding) -> None:
+def test_every_setting_of_a_decoding_decides(decoding):
     assert not keys(BASE) & keys(with_decoding(decoding))
 
 
-def test_the_identity_of_the_model_decides_and_its_name_does_not() -> None:
+def test_the_identity_of_the_model_decides_and_its_name_does_not():
     assert not keys(BASE, "weights") & keys(BASE, "other weights")
     renamed = experiment(["one", "two"], BASE.variants, repeats=2, models=["n"])
     assert {call.key for call in calls(renamed, model="n")} == keys(BASE)
 
 
-def test_the_seed_decides_where_something_is_drawn() -> None:
+def test_the_seed_decides_where_something_is_drawn():
     assert not keys(with_decoding(DRAWN)) & keys(with_decoding(replace(DRAWN, seed=2)))
     assert keys(BASE) == keys(with_decoding(replace(GREEDY, seed=2)))
 
 
-def test_what_does_not_reach_the_model_does_not_decide() -> None:
+def test_what_does_not_reach_the_model_does_not_decide():
     renamed = experiment(
         ["one", "two"],
         [replace(v, id=v.id.upper(), factors={}, origin={"x": 1}, explains=True) for v in BASE.variants],
@@ -231,8 +220,8 @@ def test_what_does_not_reach_the_model_does_not_decide() -> None:
     assert keys(renamed) == keys(BASE)
 
 
-def test_answers_decide_where_they_constrain() -> None:
-    def asked(constraint: Any, answer: str) -> set[bytes]:
+def test_answers_decide_where_they_constrain():
+    def asked(constraint, answer):
         one = variant("a", answers={"pos": answer, "neg": "n"})
         return keys(experiment(["one"], [one], [replace(GREEDY, constraint=constraint)]))
 
@@ -240,13 +229,13 @@ def test_answers_decide_where_they_constrain() -> None:
     assert not asked("labels", "p") & asked("labels", "q")
 
 
-def test_messages_decide_and_their_borders_count() -> None:
+def test_messages_decide_and_their_borders_count():
     one = experiment(["x"], [variant("a", system="s")])
     other = experiment(["x"], [variant("a", system="s\x1e")])
     assert not keys(one) & keys(other)
 
 
-def test_more_items_variants_decodings_and_repeats_keep_the_keys() -> None:
+def test_more_items_variants_decodings_and_repeats_keep_the_keys():
     wider = experiment(
         ["zero", "two", "one"],
         [variant("c", postfix="Say it."), *BASE.variants[::-1]],
@@ -259,30 +248,30 @@ def test_more_items_variants_decodings_and_repeats_keep_the_keys() -> None:
 # ----------------------------------------------------------------------------- twins
 
 
-def test_variants_that_render_alike_are_asked_apart() -> None:
+def test_variants_that_render_alike_are_asked_apart():
     asked = experiment(["one", "two"], [variant("a"), variant("b")])
     assert len(keys(asked)) == 4
 
 
-def test_items_of_the_same_text_are_asked_apart() -> None:
+def test_items_of_the_same_text_are_asked_apart():
     asked = experiment(["same", "other", "same", "same"], [variant("a"), variant("b")], repeats=2)
     assert len(keys(asked)) == 16
 
 
-def test_decodings_that_differ_in_name_alone_are_asked_apart() -> None:
+def test_decodings_that_differ_in_name_alone_are_asked_apart():
     asked = experiment(["one"], [variant("a")], [GREEDY, replace(GREEDY, name="again", seed=7)], 2)
     assert len(keys(asked)) == 4
 
 
-def test_models_that_serve_the_same_are_asked_apart() -> None:
+def test_models_that_serve_the_same_are_asked_apart():
     asked = experiment(["one"], [variant("a")], models=["m", "n"])
     assert {call.key for call in calls(asked, model="m")}.isdisjoint(
         call.key for call in calls(asked, model="n")
     )
 
 
-def test_twins_stay_who_they_are_when_the_study_is_opened_again() -> None:
-    def places() -> dict[bytes, Call]:
+def test_twins_stay_who_they_are_when_the_study_is_opened_again():
+    def places():
         asked = experiment(
             ["same", "other", "same"], [variant("a"), variant("b")], [GREEDY, replace(GREEDY, name="g")], 2
         )
@@ -301,9 +290,7 @@ def test_twins_stay_who_they_are_when_the_study_is_opened_again() -> None:
     repeats=st.integers(1, 3),
 )
 @settings(max_examples=60)
-def test_every_call_once_with_a_key_of_its_own(
-    texts: list[str], paraphrases: list[str], layouts: str, repeats: int
-) -> None:
+def test_every_call_once_with_a_key_of_its_own(texts, paraphrases, layouts, repeats):
     variants = [
         variant(str(index), instruction=paraphrase, layout=layouts)
         for index, paraphrase in enumerate(paraphrases)
@@ -319,13 +306,13 @@ def test_every_call_once_with_a_key_of_its_own(
 # ------------------------------------------------------------------- what is left out
 
 
-def test_requests_hold_all_repeats_of_a_prompt() -> None:
+def test_requests_hold_all_repeats_of_a_prompt():
     requests = list(plan(BASE).requests("m"))
     assert [len(request.calls) for request in requests] == [2] * 4
     assert all([call.repeat for call in request.calls] == [0, 1] for request in requests)
 
 
-def test_what_is_stored_is_left_out_and_nothing_else() -> None:
+def test_what_is_stored_is_left_out_and_nothing_else():
     asked = experiment(["one", "two"], [variant("a")], [DRAWN], repeats=6)
     every = {request.calls[0].item: request for request in plan(asked).requests("m")}
     stored = {call.key for call in every[0].calls if call.repeat in (0, 3)} | {
@@ -340,10 +327,10 @@ def test_what_is_stored_is_left_out_and_nothing_else() -> None:
 
 
 @given(st.sets(st.integers(0, 7)))
-def test_every_call_keeps_its_seed_however_its_group_is_split(done: set[int]) -> None:
+def test_every_call_keeps_its_seed_however_its_group_is_split(done):
     asked = experiment(["one"], [variant("a")], [DRAWN], repeats=8)
 
-    def seeds(requests: Iterator[Request]) -> dict[int, int]:
+    def seeds(requests):
         return {
             call.repeat: request.seed + place
             for request in requests
@@ -356,16 +343,16 @@ def test_every_call_keeps_its_seed_however_its_group_is_split(done: set[int]) ->
     assert left == {repeat: seed for repeat, seed in whole.items() if repeat not in done}
 
 
-def test_seeds_differ_between_prompts_and_fit_an_engine() -> None:
+def test_seeds_differ_between_prompts_and_fit_an_engine():
     asked = experiment([str(number) for number in range(200)], [variant("a")], [DRAWN], repeats=3)
     seeds = [request.seed for request in plan(asked).requests("m")]
     assert len(set(seeds)) == 200
     assert all(0 <= seed < 2**31 - 3 for seed in seeds)
 
 
-def test_requests_are_drawn_as_they_are_wanted() -> None:
+def test_requests_are_drawn_as_they_are_wanted():
     asked = experiment([str(number) for number in range(2000)], [variant("a")])
-    looked_up: list[int] = []
+    looked_up = []
     requests = plan(asked).requests("m", lambda given: looked_up.append(len(given)) or ())
     next(requests)
     assert sum(looked_up) < 2000
@@ -374,7 +361,7 @@ def test_requests_are_drawn_as_they_are_wanted() -> None:
 # ----------------------------------------------------------------------- fingerprint
 
 
-def test_the_fingerprint_changes_with_what_a_study_asks() -> None:
+def test_the_fingerprint_changes_with_what_a_study_asks():
     prints = {
         fingerprint(asked, {"m": identity})
         for asked, identity in [
@@ -398,7 +385,7 @@ def test_the_fingerprint_changes_with_what_a_study_asks() -> None:
     temperature=st.sampled_from([0.0, 0.7]),
 )
 @settings(max_examples=60)
-def test_the_rest_of_a_request_differs_in_calls_and_seed_alone(done: set[int], **parts: Any) -> None:
+def test_the_rest_of_a_request_differs_in_calls_and_seed_alone(done, **parts):
     drawn = Decoding(
         "d", constraint=parts.pop("constraint"), temperature=parts.pop("temperature"), logprobs=2
     )
@@ -436,7 +423,7 @@ def test_the_rest_of_a_request_differs_in_calls_and_seed_alone(done: set[int], *
     ),
 )
 @settings(max_examples=150)
-def test_prompts_that_occur_twice_are_found(texts: list[str], parts: list[dict[str, Any]]) -> None:
+def test_prompts_that_occur_twice_are_found(texts, parts):
     made = plan(experiment(texts, [variant(str(at), **part) for at, part in enumerate(parts)]))
     prompts = list(prompts_in_order(made))
     assert made.order.survey.twins == {hash(prompt) for prompt in prompts if prompts.count(prompt) > 1}
@@ -446,11 +433,9 @@ def test_prompts_that_occur_twice_are_found(texts: list[str], parts: list[dict[s
 @pytest.mark.parametrize("system", ["", "You are fair. {{ answers }}"])
 @pytest.mark.parametrize("layout", [TEXT_FIRST, INSTRUCTION_FIRST, "{{ examples }}\n{{ text }}"])
 @pytest.mark.parametrize("shots", [(), (Item("9", {"text": "fine"}, "pos"),)])
-def test_a_prompt_is_the_same_with_and_without_the_short_way(
-    shots: Any, layout: str, system: str, frame: Any
-) -> None:
-    parts: dict[str, Any] = {"layout": layout, "system": system, "frame": frame}
-    asked = experiment(["{{ text }} {% x %}", "Grüße\x1e"], [variant("a", examples=shots, **parts)])  # type: ignore[arg-type]
+def test_a_prompt_is_the_same_with_and_without_the_short_way(shots, layout, system, frame):
+    parts = {"layout": layout, "system": system, "frame": frame}
+    asked = experiment(["{{ text }} {% x %}", "Grüße\x1e"], [variant("a", examples=shots, **parts)])
     made = PromptWriter(asked.variants[0], LABELS)
     short = [made.write(item, made.text(item)) for item in asked.items]
     assert made._frame is not None

@@ -1,18 +1,12 @@
 """Grids of decodings, nesting, samples: what of all combinations is asked, and how it is named."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 from tests.studies import STUDY, resolved, written
 
 from quaver.design.calls.call_plan import Plan
-from quaver.design.calls.experiment import Experiment
 from quaver.errors import SpecError, UnknownName
 
-FAMILIES: list[dict[str, Any]] = [
+FAMILIES = [
     {"use": "instructions", "texts": {"curt": "Positive?", "long": "Would you call it positive?"}},
     {
         "use": "formats",
@@ -22,9 +16,9 @@ FAMILIES: list[dict[str, Any]] = [
 FAMILIES[1]["original"] = True
 
 
-def study(folder: Path, **parts: Any) -> Experiment:
+def study(folder, **parts):
     written(folder)
-    asked: dict[str, Any] = {
+    asked = {
         "task": {"labels": ["positive", "negative"]},
         "items": {"source": str(folder / "items.csv"), "id": "id", "text": "{{ text }}"},
         "prompt": {"instruction": "Is this positive or negative?"},
@@ -34,14 +28,14 @@ def study(folder: Path, **parts: Any) -> Experiment:
     return resolved(asked | parts)
 
 
-def ids(made: Experiment) -> list[str]:
+def ids(made):
     return [variant.id for variant in made.variants]
 
 
 # ----------------------------------------------------------------------------- grids
 
 
-def test_a_grid_is_every_combination_of_its_values(tmp_path: Path) -> None:
+def test_a_grid_is_every_combination_of_its_values(tmp_path):
     decoding = {
         "greedy": {"temperature": 0},
         "hot": {"temperature": [0.5, 1], "top_p": [0.9, 1.0], "repeat_penalty": [1.1], "max_tokens": 4},
@@ -61,8 +55,8 @@ def test_a_grid_is_every_combination_of_its_values(tmp_path: Path) -> None:
     assert len(made.conditions) == 6 * 5
 
 
-def test_a_value_more_leaves_names_and_keys_of_the_others(tmp_path: Path) -> None:
-    def keys(temperatures: list[float]) -> dict[bytes, str]:
+def test_a_value_more_leaves_names_and_keys_of_the_others(tmp_path):
+    def keys(temperatures):
         made = study(tmp_path, decoding={"hot": {"temperature": temperatures, "repeats": 2}})
         requests = Plan(made, {"fake": "weights"}).requests("fake")
         return {call.key: made.conditions[call.condition].decoding for r in requests for call in r.calls}
@@ -72,8 +66,8 @@ def test_a_value_more_leaves_names_and_keys_of_the_others(tmp_path: Path) -> Non
     assert len(few) == 6 * 3 * 2 * 2
 
 
-def test_a_grid_of_one_asks_what_the_setting_alone_asks(tmp_path: Path) -> None:
-    def keys(temperature: Any) -> set[bytes]:
+def test_a_grid_of_one_asks_what_the_setting_alone_asks(tmp_path):
+    def keys(temperature):
         made = study(tmp_path, decoding={"hot": {"temperature": temperature, "seed": 3}})
         return {call.key for r in Plan(made, {"fake": "w"}).requests("fake") for call in r.calls}
 
@@ -94,7 +88,7 @@ WRONG_GRIDS = {
 
 
 @pytest.mark.parametrize("values", WRONG_GRIDS)
-def test_a_wrong_grid_says_where(tmp_path: Path, values: str) -> None:
+def test_a_wrong_grid_says_where(tmp_path, values):
     place, found = WRONG_GRIDS[values]
     with pytest.raises(SpecError) as caught:
         resolved(written(tmp_path, STUDY + f"decoding:\n  hot: {{temperature: {values}}}\n"))
@@ -102,13 +96,13 @@ def test_a_wrong_grid_says_where(tmp_path: Path, values: str) -> None:
     assert found in str(caught.value)
 
 
-def test_a_factor_gives_way_to_a_grid_s_column(tmp_path: Path) -> None:
+def test_a_factor_gives_way_to_a_grid_s_column(tmp_path):
     families = [FAMILIES[0] | {"factor": "temperature"}]
     made = study(tmp_path, variants=families, decoding={"hot": {"temperature": [0, 1]}})
     assert {name for variant in made.variants for name in variant.factors} == {"factor_temperature"}
 
 
-def test_a_model_or_a_decoding_may_be_asked_in_a_part_of_the_design(tmp_path: Path) -> None:
+def test_a_model_or_a_decoding_may_be_asked_in_a_part_of_the_design(tmp_path):
     models = [
         {"name": "cheap", "use": "function"},
         {"name": "dear", "use": "function", "only": {"paraphrase": ["original", "curt"]}},
@@ -128,11 +122,7 @@ def test_a_model_or_a_decoding_may_be_asked_in_a_part_of_the_design(tmp_path: Pa
     ("parts", "error", "message"),
     [
         ({"decoding": {"hot": {"only": {"formt": "digits"}}}}, UnknownName, "unknown factor 'formt'"),
-        (
-            {"decoding": {"hot": {"only": {"format": "digit"}}}},
-            UnknownName,
-            "unknown level 'digit'",
-        ),
+        ({"decoding": {"hot": {"only": {"format": "digit"}}}}, UnknownName, "unknown level 'digit'"),
         (
             {
                 "sample": {
@@ -145,9 +135,7 @@ def test_a_model_or_a_decoding_may_be_asked_in_a_part_of_the_design(tmp_path: Pa
         ),
     ],
 )
-def test_what_can_never_be_asked_is_refused(
-    tmp_path: Path, parts: dict[str, Any], error: type[Exception], message: str
-) -> None:
+def test_what_can_never_be_asked_is_refused(tmp_path, parts, error, message):
     with pytest.raises(error, match=message):
         study(tmp_path, **parts)
 
@@ -155,7 +143,7 @@ def test_what_can_never_be_asked_is_refused(
 # ---------------------------------------------------------------------------- sample
 
 
-def test_a_sample_is_seeded_keeps_the_first_and_the_order(tmp_path: Path) -> None:
+def test_a_sample_is_seeded_keeps_the_first_and_the_order(tmp_path):
     full = ids(study(tmp_path))
     made = study(tmp_path, sample={"variants": 4})
     assert len(made.variants) == 4
@@ -169,14 +157,14 @@ def test_a_sample_is_seeded_keeps_the_first_and_the_order(tmp_path: Path) -> Non
     assert "3 others" in note
 
 
-def test_a_sample_of_all_is_all(tmp_path: Path) -> None:
+def test_a_sample_of_all_is_all(tmp_path):
     made = study(tmp_path, sample={"variants": 6})
     assert (len(made.variants), made.notes) == (6, [])
 
 
-def test_scores_cannot_be_asked_for_where_labels_alone_may_be_written(tmp_path: Path) -> None:
+def test_scores_cannot_be_asked_for_where_labels_alone_may_be_written(tmp_path):
     factors = [{"use": "factors", "factors": {"output": ["label", "score"]}}]
-    decoding: dict[str, Any] = {"free": {}, "held": {"constraint": "labels"}}
+    decoding = {"free": {}, "held": {"constraint": "labels"}}
     with pytest.raises(SpecError, match="score"):
         study(tmp_path, variants=factors, decoding=decoding)
     decoding["held"]["only"] = {"output": "label"}

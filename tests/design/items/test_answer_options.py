@@ -1,10 +1,6 @@
 """Items that bring their own options: from columns, lists and objects, in any order, mapped back."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -12,29 +8,23 @@ from tests.studies import resolved
 
 from quaver.core.records import Response
 from quaver.design.calls.call_plan import Plan
-from quaver.design.calls.experiment import Experiment
 from quaver.design.prompts.rendering import PromptWriter
-from quaver.errors import ItemError, QuaverError, SpecError, UnknownName
+from quaver.errors import ItemError, SpecError, UnknownName
 from quaver.score.annotation import read
 from quaver.score.evaluators.marked_answer import FirstCharacter
 
 COLUMNS = ["a0", "a1", "a2"]
-ROWS: list[dict[str, Any]] = [
+ROWS = [
     {"id": "x", "q": "Which is a fruit?", "a0": "chair", "a1": "apple", "a2": "car", "gold": 1},
     {"id": "y", "q": "Which is a colour?", "a0": "red", "a1": "dog", "a2": "two", "gold": 0},
 ]
 LETTERS = [{"code": str(n), "name": name} for n, name in enumerate("ABC")]
 
 
-def study(path: Path, **more: Any) -> dict[str, Any]:
+def study(path, **more):
     return {
         "task": {"labels": LETTERS, "options": more.pop("options", COLUMNS)},
-        "items": {
-            "source": str(path),
-            "id": "id",
-            "gold": "gold",
-            "text": "{{ q }}\n{{ options }}",
-        }
+        "items": {"source": str(path), "id": "id", "gold": "gold", "text": "{{ q }}\n{{ options }}"}
         | more.pop("items", {}),
         "prompt": {
             "instruction": "Which one?",
@@ -46,20 +36,20 @@ def study(path: Path, **more: Any) -> dict[str, Any]:
     }
 
 
-def jsonl(folder: Path, rows: list[dict[str, Any]]) -> Path:
+def jsonl(folder, rows):
     path = folder / "items.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
 
-def texts(made: Experiment) -> list[str]:
+def texts(made):
     return [PromptWriter(variant, made.labels).text(made.items[0]) for variant in made.variants]
 
 
 SHOWN = "Which is a fruit?\nA) chair\nB) apple\nC) car"
 
 
-def test_options_from_columns(tmp_path: Path) -> None:
+def test_options_from_columns(tmp_path):
     path = tmp_path / "items.csv"
     pl.DataFrame(ROWS).write_csv(path)
     made = resolved(study(path))
@@ -67,7 +57,7 @@ def test_options_from_columns(tmp_path: Path) -> None:
     assert [item.gold for item in made.items] == ["1", "0"]
 
 
-def of_list(row: dict[str, Any]) -> list[str]:
+def of_list(row):
     return [row[column] for column in COLUMNS]
 
 
@@ -82,19 +72,19 @@ def of_list(row: dict[str, Any]) -> list[str]:
     ],
     ids=["list", "mapping", "objects", "columns", "JSON in a cell"],
 )
-def test_options_from_a_list(tmp_path: Path, made_of: Any) -> None:
+def test_options_from_a_list(tmp_path, made_of):
     rows = [{"id": row["id"], "q": row["q"], "options": made_of(row), "gold": row["gold"]} for row in ROWS]
     assert texts(resolved(study(jsonl(tmp_path, rows), options="options"))) == [SHOWN]
 
 
-def test_options_from_parquet(tmp_path: Path) -> None:
+def test_options_from_parquet(tmp_path):
     path = tmp_path / "items.parquet"
     rows = [{"id": row["id"], "q": row["q"], "choices": of_list(row), "gold": row["gold"]} for row in ROWS]
     pl.DataFrame(rows).write_parquet(path)
     assert texts(resolved(study(path, options="choices"))) == [SHOWN]
 
 
-def test_the_option_itself_may_be_the_gold_label(tmp_path: Path) -> None:
+def test_the_option_itself_may_be_the_gold_label(tmp_path):
     rows = [row | {"gold": of_list(row)[row["gold"]]} for row in ROWS]
     made = resolved(study(jsonl(tmp_path, rows)))
     assert [item.gold for item in made.items] == ["1", "0"]
@@ -102,7 +92,7 @@ def test_the_option_itself_may_be_the_gold_label(tmp_path: Path) -> None:
         resolved(study(jsonl(tmp_path, [ROWS[0] | {"gold": "pear"}])))
 
 
-def test_options_can_stand_anywhere_and_one_by_one(tmp_path: Path) -> None:
+def test_options_can_stand_anywhere_and_one_by_one(tmp_path):
     one_by_one = (
         "{% for option in options %}[{{ option.answer }}={{ option.text }}/{{ option.code }}]{% endfor %}"
     )
@@ -124,7 +114,7 @@ def test_options_can_stand_anywhere_and_one_by_one(tmp_path: Path) -> None:
     ]
 
 
-def test_orders_of_options_are_mapped_back(tmp_path: Path) -> None:
+def test_orders_of_options_are_mapped_back(tmp_path):
     made = resolved(study(jsonl(tmp_path, ROWS), variants=[{"use": "option_order", "orders": "rotations"}]))
     assert texts(made)[1].splitlines()[1:] == ["A) apple", "B) car", "C) chair"]
     labels = [read(Response("A"), FirstCharacter(), made.labels, variant).label for variant in made.variants]
@@ -136,7 +126,7 @@ def test_orders_of_options_are_mapped_back(tmp_path: Path) -> None:
     assert prompts[1, 0] == texts(made)[1]
 
 
-def test_letters_numbers_and_shots_go_with_options(tmp_path: Path) -> None:
+def test_letters_numbers_and_shots_go_with_options(tmp_path):
     (tmp_path / "tools").mkdir()
     example = {"id": "t", "q": "Which is a tool?", "a0": "saw", "a1": "sea", "a2": "sky", "label": "0"}
     asked = study(
@@ -170,15 +160,13 @@ def test_letters_numbers_and_shots_go_with_options(tmp_path: Path) -> None:
         ({"o": None}, "o", ItemError, "item y has no list of options"),
     ],
 )
-def test_options_that_are_not_there(
-    tmp_path: Path, row: dict[str, Any], options: Any, error: type[QuaverError], problem: str
-) -> None:
+def test_options_that_are_not_there(tmp_path, row, options, error, problem):
     rows = [ROWS[0] | {"o": ["x", "y", "z"]}, ROWS[1] | row]
     with pytest.raises(error, match=problem):
         resolved(study(jsonl(tmp_path, rows), options=options))
 
 
-def test_a_template_of_options_needs_options(tmp_path: Path) -> None:
+def test_a_template_of_options_needs_options(tmp_path):
     asked = study(jsonl(tmp_path, ROWS))
     del asked["task"]["options"]
     with pytest.raises(UnknownName, match="'options'"):

@@ -1,7 +1,5 @@
 """The voters of 1996 as items: as many as the codebook says, in words that follow its codes."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from statsmodels.datasets import anes96 as published_voters
@@ -9,7 +7,7 @@ from statsmodels.datasets import anes96 as published_voters
 from quaver.design.items.built_in import anes96 as rows
 
 
-def test_the_voters_of_1996() -> None:
+def test_the_voters_of_1996():
     found = rows()
     assert len(found) == 944
     # 551 meant to vote for Clinton (0) and 393 for Dole (1), as the codebook's table has it.
@@ -23,7 +21,7 @@ def test_the_voters_of_1996() -> None:
     assert len({row["earnings"] for row in found}) == 24
 
 
-def test_the_words_of_the_first_voter() -> None:
+def test_the_words_of_the_first_voter():
     # The first line of the data: popul 0, TVnews 7, selfLR 7, ClinLR 1, DoleLR 6, PID 6, age 36, educ 3,
     # income 1, vote 1.
     first = rows()[0]
@@ -40,7 +38,7 @@ def test_the_words_of_the_first_voter() -> None:
     assert (first["age"], first["vote"]) == (36, 1)
 
 
-def test_words_follow_the_numbers() -> None:
+def test_words_follow_the_numbers():
     by_days = {row["TVnews"]: row["news"] for row in rows()}
     assert by_days[0] == "never"
     assert by_days[1] == "on 1 day a week"
@@ -51,7 +49,7 @@ def test_words_follow_the_numbers() -> None:
     assert sum(row["vote"] == 0 for row in strongest) / len(strongest) > 0.95
 
 
-def test_the_numbers_are_those_of_the_published_table() -> None:
+def test_the_numbers_are_those_of_the_published_table():
     published = published_voters.load_pandas().data
     shipped = rows()
     for column in ("popul", "TVnews", "selfLR", "ClinLR", "DoleLR", "PID", "age", "educ", "income", "vote"):

@@ -1,12 +1,9 @@
 """A data set of the Hugging Face hub as items."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from textwrap import dedent
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from tests.studies import resolved
@@ -16,7 +13,7 @@ from quaver.errors import ItemError
 from quaver.study.session import Study
 
 
-def test_the_rows_of_a_split_are_items(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_rows_of_a_split_are_items(monkeypatch, tmp_path):
     """As the hub has ARC: options in an object, some questions with fewer of them."""
     asked = []
     rows = [
@@ -24,7 +21,7 @@ def test_the_rows_of_a_split_are_items(monkeypatch: pytest.MonkeyPatch, tmp_path
         for n in range(4)
     ]
 
-    def load(path: str, name: str | None, *, split: str, revision: str | None) -> list[dict[str, Any]]:
+    def load(path, name, *, split, revision):
         asked.append((path, name, split, revision))
         return rows
 
@@ -47,7 +44,7 @@ def test_the_rows_of_a_split_are_items(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert asked == [("allenai/ai2_arc", "ARC-Challenge", "test", None)]
 
 
-def test_a_folder_is_a_dataset(tmp_path: Path) -> None:
+def test_a_folder_is_a_dataset(tmp_path):
     pytest.importorskip("datasets")
     (tmp_path / "validation.jsonl").write_text('{"question": "Which?", "answer": true}\n', encoding="utf-8")
     rows = registry.load("items", "hf")(path=str(tmp_path), split="validation")
@@ -55,12 +52,10 @@ def test_a_folder_is_a_dataset(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["trec", "./trec"])
-def test_a_folder_is_looked_for_beside_the_study(
-    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_folder_is_looked_for_beside_the_study(name, monkeypatch, tmp_path):
     asked = []
 
-    def load(path: str, *_: Any, **__: Any) -> list[dict[str, Any]]:
+    def load(path, *_, **__):
         asked.append(path)
         return [{"text": "Who?"}]
 
@@ -78,7 +73,7 @@ def test_a_folder_is_looked_for_beside_the_study(
     assert [Path(one).resolve() for one in asked] == [tmp_path / "here" / "trec"]
 
 
-def test_a_dataset_without_the_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dataset_without_the_library_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(ItemError, match="not installed") as caught:
         registry.load("items", "hf")(path="owner/name")

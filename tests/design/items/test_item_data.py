@@ -1,7 +1,5 @@
 """Tables that Python holds: every library's frame gives the rows that a file with the same cells gives."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from datetime import date, datetime
@@ -17,22 +15,22 @@ from hypothesis import strategies as st
 from tests.studies import resolved, written
 
 from quaver.design.items.item_data import column_template, is_data, items_from, name_of_items, written_items
-from quaver.errors import ItemError, QuaverError, SpecError, UnknownName
+from quaver.errors import ItemError, SpecError, UnknownName
 
 pandas = pytest.importorskip("pandas")
 pyarrow = pytest.importorskip("pyarrow")
 
-COLUMNS: dict[str, list[Any]] = {"id": [1, 2, 3], "text": ["a", "b\nc", ""], "gold": ["x", None, "y"]}
+COLUMNS = {"id": [1, 2, 3], "text": ["a", "b\nc", ""], "gold": ["x", None, "y"]}
 ROWS = [dict(zip(COLUMNS, row, strict=True)) for row in zip(*COLUMNS.values(), strict=True)]
 
 
 class Capsule:
     """A table of a library that nobody knows, which speaks Arrow."""
 
-    def __init__(self, table: Any) -> None:
+    def __init__(self, table):
         self._table = table
 
-    def __arrow_c_stream__(self, schema: object = None) -> object:
+    def __arrow_c_stream__(self, schema=None):
         return self._table.__arrow_c_stream__(schema)
 
 
@@ -56,7 +54,7 @@ def test_every_table_gives_the_same_rows(make: Callable[[Any], Any]) -> None:
     assert found[1].where == "mine: row 2"
 
 
-def test_a_file_is_read_as_any_file(tmp_path: Path) -> None:
+def test_a_file_is_read_as_any_file(tmp_path):
     (tmp_path / "x.csv").write_text("id,text\n1,a\n")
     assert items_from(tmp_path / "x.csv") == items_from(str(tmp_path / "x.csv")) == [{"id": "1", "text": "a"}]
 
@@ -64,15 +62,15 @@ def test_a_file_is_read_as_any_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "texts", [["a", "b"], ("a", "b"), pl.Series(["a", "b"]), np.array(["a", "b"]), pyarrow.array(["a", "b"])]
 )
-def test_texts_alone_are_the_column_text(texts: Any) -> None:
+def test_texts_alone_are_the_column_text(texts):
     assert items_from(texts) == [{"text": "a"}, {"text": "b"}]
 
 
-def test_a_series_keeps_its_name() -> None:
+def test_a_series_keeps_its_name():
     assert items_from(pandas.Series(["a"], name="tweet")) == [{"tweet": "a"}]
 
 
-def test_whole_numbers_of_a_column_with_gaps_have_no_decimals() -> None:
+def test_whole_numbers_of_a_column_with_gaps_have_no_decimals():
     frame = pandas.DataFrame({"code": [1, None, 3], "share": [1.0, 0.5, None], "mixed": [1.0, "x", None]})
     found = items_from(frame)
     assert [row["code"] for row in found] == [1, None, 3]
@@ -80,7 +78,7 @@ def test_whole_numbers_of_a_column_with_gaps_have_no_decimals() -> None:
     assert [row["mixed"] for row in found] == [1.0, "x", None]
 
 
-def test_cells_become_what_a_file_of_text_can_hold() -> None:
+def test_cells_become_what_a_file_of_text_can_hold():
     frame = pandas.DataFrame(
         {
             "day": [datetime(2024, 1, 31), datetime(2024, 1, 31, 9, 30), None],
@@ -110,19 +108,19 @@ def test_cells_become_what_a_file_of_text_can_hold() -> None:
 @pytest.mark.parametrize(
     "data", [3, None, object(), {"a": 1}, {"a": "xyz"}, ["a", 3], [3], {"a": [1], "b": []}, b"x"]
 )
-def test_what_is_no_table_is_one_error(data: Any) -> None:
+def test_what_is_no_table_is_one_error(data):
     with pytest.raises(ItemError) as caught:
         items_from(data, where="my data")
     assert str(caught.value.where).startswith("my data")
 
 
-def test_which_values_are_tables() -> None:
+def test_which_values_are_tables():
     assert all(map(is_data, (pl.DataFrame(), pandas.DataFrame(), [])))
     assert not any(map(is_data, (None, "items.csv", Path("items.csv"), {"source": "items.csv"}, 3)))
 
 
 @given(st.lists(st.dictionaries(st.text(max_size=5), st.none() | st.booleans() | st.integers() | st.text())))
-def test_rows_survive_the_file_that_keeps_them(rows: list[dict[str, Any]]) -> None:
+def test_rows_survive_the_file_that_keeps_them(rows):
     found = items_from(rows)
     content = written_items(found)
     again = [json.loads(line) for line in content.decode("utf-8").split("\n")[:-1]]
@@ -133,7 +131,7 @@ def test_rows_survive_the_file_that_keeps_them(rows: list[dict[str, Any]]) -> No
 @pytest.mark.parametrize(
     "name", ["text", "My text", "it's", 'say "a"', "item", "true", "é", "a\\b", "{{ x }}"]
 )
-def test_any_column_has_a_template(name: str) -> None:
+def test_any_column_has_a_template(name):
     context = {name: "found"} | {"item": {name: "found"}}
     assert jinja2.Environment().from_string(column_template(name)).render(context) == "found"
 
@@ -163,14 +161,14 @@ GOOD,positive
 """
 
 
-def test_only_rows_that_meet_the_conditions_are_items_and_keep_their_numbers(tmp_path: Path) -> None:
+def test_only_rows_that_meet_the_conditions_are_items_and_keep_their_numbers(tmp_path):
     found = resolved(written(tmp_path, STUDY, ITEMS)).items
     assert [(item.id, item.fields["text"]) for item in found] == [("1", "Good"), ("3", "Bad"), ("4", "Fine")]
     text = STUDY.replace("{language: en}", "{language: [en, de], year: {at_least: 2020}}")
     assert [item.id for item in resolved(written(tmp_path, text, ITEMS)).items] == ["2", "3"]
 
 
-def test_a_list_is_chosen_by_its_length(tmp_path: Path) -> None:
+def test_a_list_is_chosen_by_its_length(tmp_path):
     """As the hub has multiple choice: a list, an object with the texts, or either as JSON in a CSV."""
     items = 'text,choices\nx,"[""a"", ""b""]"\ny,"{""text"": [""a""], ""label"": [1, 2]}"\nz,a\n'
     text = STUDY.replace("  gold: truth\n", "").replace("{language: en}", "{choices: {entries: 2}}")
@@ -190,9 +188,7 @@ def test_a_list_is_chosen_by_its_length(tmp_path: Path) -> None:
         ("language", SpecError, "where"),
     ],
 )
-def test_a_condition_that_cannot_be_is_one_error(
-    tmp_path: Path, where: str, kind: type[QuaverError], said: str
-) -> None:
+def test_a_condition_that_cannot_be_is_one_error(tmp_path, where, kind, said):
     with pytest.raises(kind) as caught:
         resolved(written(tmp_path, STUDY.replace("{language: en}", where), ITEMS))
     assert said in str(caught.value)
@@ -201,9 +197,7 @@ def test_a_condition_that_cannot_be_is_one_error(
 @pytest.mark.parametrize(
     "variants", ["{use: shots, k: 4}", "{use: strategies, strategies: {one-shot: {examples: 1}}}"]
 )
-def test_examples_come_from_the_other_table_and_never_are_texts_that_are_labelled(
-    tmp_path: Path, variants: str
-) -> None:
+def test_examples_come_from_the_other_table_and_never_are_texts_that_are_labelled(tmp_path, variants):
     (tmp_path / "train.csv").write_text(POOL + "Dreadful,negative\n")
     text = STUDY.replace("  where: {language: en}", "  examples: train.csv") + f"variants: [{variants}]\n"
     found = resolved(written(tmp_path, text, ITEMS))
@@ -213,7 +207,7 @@ def test_examples_come_from_the_other_table_and_never_are_texts_that_are_labelle
     assert len(found.items) == 4
 
 
-def test_a_table_of_examples_has_conditions_and_columns_of_its_own(tmp_path: Path) -> None:
+def test_a_table_of_examples_has_conditions_and_columns_of_its_own(tmp_path):
     (tmp_path / "train.csv").write_text("nr,text,code,set\n7,Great,p,train\n8,Awful,n,test\n9,Poor,n,train\n")
     gold = "{column: code, map: {p: positive, n: negative}}"
     pool = f"  examples: {{source: train.csv, id: nr, gold: {gold}, where: {{set: train}}}}"

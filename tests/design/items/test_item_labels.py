@@ -1,15 +1,12 @@
 """The labels that items come with: each coder's, and the majority's."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 from tests.studies import resolved, written
 
 from quaver.design.items.item_labels import majority
-from quaver.errors import ItemError, QuaverError, SpecError, UnknownName
+from quaver.errors import ItemError, SpecError, UnknownName
 
 STUDY = """
 task: {labels: [pos, neg]}
@@ -24,7 +21,7 @@ models: [{name: m, use: function}]
 ITEMS = "text,anna,ben,cleo\nA,pos,p,neg\nB,neg,pos,\nC,?,neg,neg\nD,,,\n"
 
 
-def test_each_coder_has_a_label_of_each_item_and_gold_is_the_majority(tmp_path: Path) -> None:
+def test_each_coder_has_a_label_of_each_item_and_gold_is_the_majority(tmp_path):
     found = resolved(written(tmp_path, STUDY, ITEMS)).items
     assert [dict(item.groups) for item in found] == [
         {"anna": "pos", "ben": "pos", "cleo": "neg"},
@@ -35,13 +32,13 @@ def test_each_coder_has_a_label_of_each_item_and_gold_is_the_majority(tmp_path: 
     assert [item.gold for item in found] == ["pos", None, "neg", None]
 
 
-def test_gold_beside_coders_is_a_column_of_its_own(tmp_path: Path) -> None:
+def test_gold_beside_coders_is_a_column_of_its_own(tmp_path):
     text = STUDY.replace("{coders: majority, map", "{column: truth, map")
     items = "text,anna,ben,cleo,truth\nA,pos,pos,neg,neg\n"
     assert resolved(written(tmp_path, text, items)).items[0].gold == "neg"
 
 
-def test_a_study_says_how_many_items_tie(tmp_path: Path) -> None:
+def test_a_study_says_how_many_items_tie(tmp_path):
     notes = " ".join(resolved(written(tmp_path, STUDY, ITEMS)).notes)
     assert "1 of 4" in notes
     assert "anna, ben and cleo" in notes
@@ -59,21 +56,19 @@ def test_a_study_says_how_many_items_tie(tmp_path: Path) -> None:
         ("gold: {coders: majority, map", "gold: {map", SpecError, "column"),
     ],
 )
-def test_coders_that_cannot_be_read_are_one_error(
-    tmp_path: Path, before: str, after: str, kind: type[QuaverError], said: str
-) -> None:
+def test_coders_that_cannot_be_read_are_one_error(tmp_path, before, after, kind, said):
     with pytest.raises(kind) as caught:
         resolved(written(tmp_path, STUDY.replace(before, after), ITEMS))
     assert said in str(caught.value)
 
 
-def test_the_majority_needs_more_than_anyone_else() -> None:
+def test_the_majority_needs_more_than_anyone_else():
     assert majority(["a", "b", "a", ""]) == "a"
     assert majority(["a", "b", "b", "a", "c"]) is None
     assert majority(["", ""]) is None
 
 
-def test_a_list_of_one_is_that_one(tmp_path: Path) -> None:
+def test_a_list_of_one_is_that_one(tmp_path):
     """As a file of multiple-choice questions has it: JSON Lines, options by letter, one right answer."""
     options = {"A": "rain", "B": "sun"}
     rows = [{"id": f"q{n}", "stem": "What follows?", "options": options, "answer": ["BA"[n]]} for n in (0, 1)]

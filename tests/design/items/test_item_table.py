@@ -1,7 +1,5 @@
 """Items: what is read from each kind of file, samples, ids, groups."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -11,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.studies import STUDY, resolved, written
 
-from quaver.core.records import Item
 from quaver.design.items.item_table import load_items
 from quaver.design.items.table_files import read_rows
 from quaver.design.spec import StudySpec
@@ -25,15 +22,15 @@ ROWS = [
 ]
 
 
-def as_text(separator: str) -> str:
-    def cell(value: str) -> str:
+def as_text(separator):
+    def cell(value):
         return '"' + value.replace('"', '""') + '"'
 
     lines = [list(ROWS[0]), *[list(row.values()) for row in ROWS]]
     return "".join(separator.join(map(cell, line)) + "\r\n" for line in lines)
 
 
-def write(path: Path) -> Path:
+def write(path):
     match path.suffix:
         case ".csv":
             path.write_text(as_text(","), encoding="utf-8", newline="")
@@ -47,7 +44,7 @@ def write(path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x.tsv", "x.jsonl", "x.parquet", "X.CSV"])
-def test_every_kind_of_file_gives_the_same_rows(tmp_path: Path, name: str) -> None:
+def test_every_kind_of_file_gives_the_same_rows(tmp_path, name):
     path = write(tmp_path / name.lower()).rename(tmp_path / name)
     assert read_rows(path) == ROWS
 
@@ -74,7 +71,7 @@ def test_a_damaged_file_is_an_error_that_names_the_line(
     assert said in str(caught.value)
 
 
-def test_another_separator_is_named_and_never_guessed(tmp_path: Path) -> None:
+def test_another_separator_is_named_and_never_guessed(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text('id;text\n1;"a;b, c"\n')
     with pytest.raises(ItemError, match="single cell") as caught:
@@ -94,7 +91,7 @@ def test_another_separator_is_named_and_never_guessed(tmp_path: Path) -> None:
     )
 )
 @settings(max_examples=100)
-def test_any_text_survives_csv_and_jsonl(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
+def test_any_text_survives_csv_and_jsonl(tmp_path_factory, texts):
     import csv
 
     folder = tmp_path_factory.mktemp("texts")
@@ -106,7 +103,7 @@ def test_any_text_survives_csv_and_jsonl(tmp_path_factory: pytest.TempPathFactor
     assert read_rows(folder / "x.jsonl") == expected
 
 
-def test_ids_that_are_numbers_and_cells_that_are_missing(tmp_path: Path) -> None:
+def test_ids_that_are_numbers_and_cells_that_are_missing(tmp_path):
     study = STUDY.replace("items.csv", "items.jsonl").replace(
         "  gold: truth", "  gold: truth\n  groups: [author]"
     )
@@ -122,12 +119,12 @@ def test_ids_that_are_numbers_and_cells_that_are_missing(tmp_path: Path) -> None
     assert found[0].fields["author"] is None
 
 
-def test_rows_are_numbered_where_no_column_is_the_id(tmp_path: Path) -> None:
+def test_rows_are_numbered_where_no_column_is_the_id(tmp_path):
     found = resolved(written(tmp_path, STUDY.replace("  id: id\n", ""))).items
     assert [item.id for item in found] == ["1", "2", "3"]
 
 
-def sample(size: int, seed: int, own_seed: int | None = None) -> list[Item]:
+def sample(size, seed, own_seed=None):
     spec = StudySpec.model_validate(
         {
             "seed": seed,
@@ -140,7 +137,7 @@ def sample(size: int, seed: int, own_seed: int | None = None) -> list[Item]:
     return load_items(spec, Positions(None, {}))[0]
 
 
-def test_a_sample_follows_from_the_seed_alone() -> None:
+def test_a_sample_follows_from_the_seed_alone():
     chosen = [item.id for item in sample(20, 1)]
     assert chosen == [item.id for item in sample(20, 1)]
     assert chosen == sorted(chosen, key=int)
@@ -150,12 +147,12 @@ def test_a_sample_follows_from_the_seed_alone() -> None:
     assert len(sample(10_000, 1)) == 944
 
 
-def test_a_sample_is_known_by_its_seed() -> None:
+def test_a_sample_is_known_by_its_seed():
     # Drawn once and written down: another Python or machine must draw the same.
     assert [item.id for item in sample(5, 0)] == ["98", "413", "624", "840", "894"]
 
 
-def test_a_mapping_looks_for_files_where_it_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mapping_looks_for_files_where_it_is_run(tmp_path, monkeypatch):
     written(tmp_path)
     monkeypatch.chdir(tmp_path)
     found = resolved(
@@ -169,7 +166,7 @@ def test_a_mapping_looks_for_files_where_it_is_run(tmp_path: Path, monkeypatch: 
     assert len(found.items) == 3
 
 
-def test_a_column_named_by_half_a_character_is_one_error(tmp_path: Path) -> None:
+def test_a_column_named_by_half_a_character_is_one_error(tmp_path):
     path = tmp_path / "items.jsonl"
     path.write_text('{"text": "one", "lab\\ud800el": "a"}\n')
     with pytest.raises(ItemError):

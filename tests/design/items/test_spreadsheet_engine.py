@@ -1,7 +1,5 @@
 """Spreadsheets that nobody saved: small files that would take all memory, and damaged ones."""
 
-from __future__ import annotations
-
 import time
 import zipfile
 from contextlib import suppress
@@ -21,7 +19,7 @@ from quaver.errors import ItemError
 SHEET = "xl/worksheets/sheet1.xml"
 
 
-def sheet(cells: str) -> bytes:
+def sheet(cells):
     return f'<?xml version="1.0"?><worksheet><sheetData>{cells}</sheetData></worksheet>'.encode()
 
 
@@ -33,13 +31,13 @@ CORNERS = (
 
 
 @pytest.mark.parametrize("cells", CORNERS)
-def test_cells_at_opposite_corners_are_refused_before_an_engine_sees_them(tmp_path: Path, cells: str) -> None:
+def test_cells_at_opposite_corners_are_refused_before_an_engine_sees_them(tmp_path, cells):
     path = replaced(write_xlsx(tmp_path / "t.xlsx", [("a",), (1,)]), SHEET, sheet(cells))
     with pytest.raises(ItemError, match="too large"):
         read_rows(path)
 
 
-def test_a_repeated_cell_of_an_ods_file_counts_as_often(tmp_path: Path) -> None:
+def test_a_repeated_cell_of_an_ods_file_counts_as_often(tmp_path):
     path = write_ods(tmp_path / "t.ods", [("a",), (1,)])
     with zipfile.ZipFile(path) as archive:
         content = archive.read("content.xml").replace(
@@ -54,9 +52,7 @@ def test_a_repeated_cell_of_an_ods_file_counts_as_often(tmp_path: Path) -> None:
         read_rows(replaced(path, "content.xml", content))
 
 
-def test_a_text_that_unpacks_beyond_measure_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_text_that_unpacks_beyond_measure_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(spreadsheet_files, "MOST_BYTES", 2**26)
     path = write_xlsx(tmp_path / "t.xlsx", [("a",), ("b",)])
     replaced(path, "xl/sharedStrings.xml", b"<sst><si><t>" + b"x" * 2**29 + b"</t></si></sst>")
@@ -73,13 +69,13 @@ def test_a_text_that_unpacks_beyond_measure_is_refused(
         b"",
     ],
 )
-def test_a_part_that_no_spreadsheet_writes_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_a_part_that_no_spreadsheet_writes_is_refused(tmp_path, content):
     path = replaced(write_xlsx(tmp_path / "t.xlsx", [("a",), (1,)]), SHEET, content)
     with pytest.raises(ItemError, match="not a spreadsheet"):
         read_rows(path)
 
 
-def test_files_that_are_called_spreadsheets(tmp_path: Path) -> None:
+def test_files_that_are_called_spreadsheets(tmp_path):
     old = tmp_path / "old.xlsx"
     old.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600)
     with pytest.raises(ItemError, match="password"):
@@ -91,7 +87,7 @@ def test_files_that_are_called_spreadsheets(tmp_path: Path) -> None:
             read_rows(tmp_path / name)
 
 
-def test_a_damaged_file_is_one_error(tmp_path: Path) -> None:
+def test_a_damaged_file_is_one_error(tmp_path):
     rows = [("id", "text"), *[(n, f"text {n}") for n in range(20)]]
     whole = write_xlsx(tmp_path / "t.xlsx", rows).read_bytes()
     random, path, began = Random(0), tmp_path / "d.xlsx", time.monotonic()
@@ -105,7 +101,7 @@ def test_a_damaged_file_is_one_error(tmp_path: Path) -> None:
     assert time.monotonic() - began < 60
 
 
-def test_entities_of_a_document_stand_for_nothing(tmp_path: Path) -> None:
+def test_entities_of_a_document_stand_for_nothing(tmp_path):
     laughs = (
         b'<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><worksheet><sheetData>'
         b'<row><c t="inlineStr"><is><t>&b;</t></is></c></row></sheetData></worksheet>'
@@ -115,19 +111,19 @@ def test_entities_of_a_document_stand_for_nothing(tmp_path: Path) -> None:
         assert read_rows(path) == []
 
 
-def test_columns_have_letters() -> None:
+def test_columns_have_letters():
     assert [letters(number) for number in (1, 26, 27, 703, 16_384)] == ["A", "Z", "AA", "AAA", "XFD"]
 
 
 @pytest.mark.long
-def test_small_files_that_would_take_gigabytes_end_in_rows_or_an_error(tmp_path: Path) -> None:
+def test_small_files_that_would_take_gigabytes_end_in_rows_or_an_error(tmp_path):
     """In a process with 1 GB; ``python -m tests.spreadsheet_bombs`` tries more of them."""
     found = ending(*(bomb(seed, tmp_path) for seed in range(10)))
     assert found.count("rows") + found.count("error") == len(range(10)), found
 
 
 @pytest.mark.parametrize("number", ["1", f"{1:060}"])
-def test_a_text_that_stands_in_thousands_of_cells_counts_as_often(tmp_path: Path, number: str) -> None:
+def test_a_text_that_stands_in_thousands_of_cells_counts_as_often(tmp_path, number):
     path = write_xlsx(tmp_path / "t.xlsx", [("a",), ("x" * 30_000,)])
     replaced(
         path,
@@ -138,7 +134,7 @@ def test_a_text_that_stands_in_thousands_of_cells_counts_as_often(tmp_path: Path
         read_rows(path)
 
 
-def test_spaces_that_are_counted_in_one_element_count_as_often(tmp_path: Path) -> None:
+def test_spaces_that_are_counted_in_one_element_count_as_often(tmp_path):
     path = write_ods(tmp_path / "t.ods", [("a",), ("b",)])
     with zipfile.ZipFile(path) as archive:
         content = archive.read("content.xml")
@@ -147,14 +143,14 @@ def test_spaces_that_are_counted_in_one_element_count_as_often(tmp_path: Path) -
         read_rows(replaced(path, "content.xml", content.replace(b"<text:p>b</text:p>", spaces)))
 
 
-def test_sheets_by_the_thousand_are_refused_and_not_listed(tmp_path: Path) -> None:
+def test_sheets_by_the_thousand_are_refused_and_not_listed(tmp_path):
     path = write_ods(tmp_path / "t.ods", {f"sheet {at}": [("a",), (1,)] for at in range(1_001)})
     with pytest.raises(ItemError, match="too large") as caught:
         read_rows(path)
     assert len(str(caught.value)) < 1_000
 
 
-def test_sheets_that_are_one_part_are_refused(tmp_path: Path) -> None:
+def test_sheets_that_are_one_part_are_refused(tmp_path):
     path = write_xlsx(tmp_path / "t.xlsx", [("a",), (1,)])
     with zipfile.ZipFile(path) as archive:
         book = archive.read("xl/workbook.xml").decode()
@@ -165,10 +161,7 @@ def test_sheets_that_are_one_part_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "table",
-    [
-        pl.select(a=pl.repeat("x" * 1000, 600_000)),
-        pl.select(a=pl.repeat(None, 10_000_001, dtype=pl.Int8)),
-    ],
+    [pl.select(a=pl.repeat("x" * 1000, 600_000)), pl.select(a=pl.repeat(None, 10_000_001, dtype=pl.Int8))],
     ids=["text", "cells"],
 )
 def test_a_small_parquet_file_of_many_cells_is_refused(table: pl.DataFrame, tmp_path: Path) -> None:

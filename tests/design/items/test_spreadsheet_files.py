@@ -1,22 +1,17 @@
 """Spreadsheets as tables: what a cell becomes, which sheet is read, and where a table is not one."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from datetime import date, datetime, time
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.spreadsheets import Rows, replaced, write_ods, write_xlsx
+from tests.spreadsheets import replaced, write_ods, write_xlsx
 from tests.studies import STUDY, resolved, written
 
 from quaver.design.items.table_files import read_rows
 from quaver.errors import ItemError, QuaverError, SpecError, UnknownName
 
-TABLE: Rows = [
+TABLE = [
     ("id", "text", "label", "day", "seen"),
     (1, "  hello\nworld ", 1.0, date(2024, 1, 31), True),
     (None, None, None, None, None),
@@ -31,21 +26,21 @@ READ = [
 
 
 @pytest.mark.parametrize("ending", ["xlsx", "xlsm", "XLSX"])
-def test_every_cell_is_the_text_that_the_spreadsheet_shows(tmp_path: Path, ending: str) -> None:
+def test_every_cell_is_the_text_that_the_spreadsheet_shows(tmp_path, ending):
     path = write_xlsx(tmp_path / f"t.{ending}", TABLE)
     rows = read_rows(path)
     assert rows == READ
     assert [row.where for row in rows] == [f"t.{ending}: row {number}" for number in (2, 4, 5)]
 
 
-def test_an_ods_file_is_read_like_an_xlsx_file(tmp_path: Path) -> None:
-    def on_a_line(rows: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+def test_an_ods_file_is_read_like_an_xlsx_file(tmp_path):
+    def on_a_line(rows):
         return [{**row, "text": " ".join(row["text"].split())} for row in rows]
 
     assert on_a_line(read_rows(write_ods(tmp_path / "t.ods", TABLE))) == on_a_line(READ)
 
 
-def test_times_errors_and_large_numbers(tmp_path: Path) -> None:
+def test_times_errors_and_large_numbers(tmp_path):
     row = (time(9, 30), datetime(2024, 1, 31, 9, 30), 123456789012345, 0.1 + 0.2, -3)
     path = write_xlsx(tmp_path / "t.xlsx", [("a", "b", "c", "d", "e"), row])
     assert list(read_rows(path)[0].values()) == [
@@ -57,26 +52,26 @@ def test_times_errors_and_large_numbers(tmp_path: Path) -> None:
     ]
 
 
-def test_a_table_may_begin_anywhere_and_have_empty_columns(tmp_path: Path) -> None:
+def test_a_table_may_begin_anywhere_and_have_empty_columns(tmp_path):
     rows = [[], [], [None, "id", None, "text"], [None, 1, None, "x"], [], [" ", 2, None, "y"], [None, "  "]]
     found = read_rows(write_xlsx(tmp_path / "t.xlsx", rows))
     assert found == [{"id": "1", "text": "x"}, {"id": "2", "text": "y"}]
     assert found[1].where == "t.xlsx: row 6"
 
 
-def test_the_index_of_a_frame_needs_no_name(tmp_path: Path) -> None:
+def test_the_index_of_a_frame_needs_no_name(tmp_path):
     path = write_xlsx(tmp_path / "t.xlsx", [(None, "text"), (0, "x"), (1, "y")])
     assert read_rows(path) == [{"": "0", "text": "x"}, {"": "1", "text": "y"}]
 
 
-def test_an_empty_file_has_no_rows(tmp_path: Path) -> None:
+def test_an_empty_file_has_no_rows(tmp_path):
     assert read_rows(write_xlsx(tmp_path / "t.xlsx", [])) == []
     assert read_rows(write_ods(tmp_path / "t.ods", [])) == []
     assert read_rows(write_xlsx(tmp_path / "u.xlsx", [("id", "text")])) == []
 
 
-def test_a_sheet_is_named_where_several_hold_something(tmp_path: Path) -> None:
-    sheets: dict[str, Rows] = {"Notes": [("about",), ("x",)], "My data": TABLE, "Sheet3": []}
+def test_a_sheet_is_named_where_several_hold_something(tmp_path):
+    sheets = {"Notes": [("about",), ("x",)], "My data": TABLE, "Sheet3": []}
     for path in (write_xlsx(tmp_path / "t.xlsx", sheets), write_ods(tmp_path / "t.ods", sheets)):
         with pytest.raises(ItemError, match="several sheets") as caught:
             read_rows(path)
@@ -90,12 +85,12 @@ def test_a_sheet_is_named_where_several_hold_something(tmp_path: Path) -> None:
         read_rows(tmp_path / "t.csv", sheet="My data")
 
 
-def test_a_sheet_with_a_header_alone_holds_something(tmp_path: Path) -> None:
+def test_a_sheet_with_a_header_alone_holds_something(tmp_path):
     with pytest.raises(ItemError, match="several sheets"):
         read_rows(write_xlsx(tmp_path / "t.xlsx", {"one": [("id",)], "two": TABLE}))
 
 
-def test_a_single_filled_sheet_needs_no_name(tmp_path: Path) -> None:
+def test_a_single_filled_sheet_needs_no_name(tmp_path):
     path = write_xlsx(tmp_path / "t.xlsx", {"Sheet1": [], "Sheet2": TABLE})
     assert read_rows(path) == READ
 
@@ -103,26 +98,20 @@ def test_a_single_filled_sheet_needs_no_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "where", "fix"),
     [
-        (
-            [("Texts",), (), ("id", "text", "label"), (1, "x", "a")],
-            "row 1",
-            "delete the rows above",
-        ),
+        ([("Texts",), (), ("id", "text", "label"), (1, "x", "a")], "row 1", "delete the rows above"),
         ([("id", None, None), (1, "x", "a"), (2, "y", None)], "row 1", "delete the rows above"),
         ([("id", "text", None), (1, "x", "a")], "row 1", "column C"),
         ([("id", "text", "text"), (1, "x", "a")], "row 1", "rename"),
     ],
 )
-def test_a_header_that_does_not_name_every_column_is_an_error(
-    tmp_path: Path, rows: Rows, where: str, fix: str
-) -> None:
+def test_a_header_that_does_not_name_every_column_is_an_error(tmp_path, rows, where, fix):
     with pytest.raises(ItemError) as caught:
         read_rows(write_xlsx(tmp_path / "t.xlsx", rows))
     assert str(caught.value.where).endswith(where)
     assert fix in str(caught.value.fix)
 
 
-def test_merged_cells_in_the_table_are_an_error_that_names_them(tmp_path: Path) -> None:
+def test_merged_cells_in_the_table_are_an_error_that_names_them(tmp_path):
     rows = [(), ("id", "author"), (1, None), (2, None), (3, "x")]
     with pytest.raises(ItemError, match="merged") as caught:
         read_rows(write_xlsx(tmp_path / "t.xlsx", rows, merged=["B3:B4"]))
@@ -132,8 +121,8 @@ def test_merged_cells_in_the_table_are_an_error_that_names_them(tmp_path: Path) 
     assert read_rows(path) == [{"id": "1", "author": "y"}]
 
 
-def test_a_study_reads_its_items_from_a_sheet(tmp_path: Path) -> None:
-    items: Rows = [("id", "text", "truth"), (1, "x", "positive"), (2, "y", "negative"), (3, "z", None)]
+def test_a_study_reads_its_items_from_a_sheet(tmp_path):
+    items = [("id", "text", "truth"), (1, "x", "positive"), (2, "y", "negative"), (3, "z", None)]
     write_xlsx(tmp_path / "items.xlsx", {"a": items, "b": TABLE})
     text = STUDY.replace("source: items.csv", "source: items.xlsx\n  sheet: a")
     found = resolved(written(tmp_path, text)).items
@@ -156,7 +145,7 @@ def test_a_study_reads_its_items_from_a_sheet(tmp_path: Path) -> None:
         max_size=4,
     )
 )
-def test_any_text_survives_a_spreadsheet(tmp_path_factory: pytest.TempPathFactory, texts: list[Any]) -> None:
+def test_any_text_survives_a_spreadsheet(tmp_path_factory, texts):
     path = tmp_path_factory.mktemp("texts") / "t.xlsx"
     write_xlsx(path, [("text",), *[(text,) for text in texts]])
     assert read_rows(path) == [{"text": text} for text in texts]
@@ -189,7 +178,7 @@ WRITERS = {
 
 
 @pytest.mark.parametrize("writer", WRITERS)
-def test_sheets_of_every_writer_are_read(tmp_path: Path, writer: str) -> None:
+def test_sheets_of_every_writer_are_read(tmp_path, writer):
     path = write_xlsx(tmp_path / "t.xlsx", [("x",), (1,)])
     replaced(path, "xl/worksheets/sheet1.xml", WRITERS[writer].encode())
     assert read_rows(path) == [{"id": "7", "text": "a b"}]

@@ -1,9 +1,5 @@
 """Rows: a column of cells is read as each of its cells is."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,24 +13,24 @@ CELLS = (
 
 
 @given(st.lists(CELLS, max_size=8))
-def test_a_column_is_read_as_each_of_its_cells_is(cells: list[Any]) -> None:
+def test_a_column_is_read_as_each_of_its_cells_is(cells):
     rows = [Row([("label", cell)], "labels.csv", line) for line, cell in enumerate(cells, start=2)]
     assert column_texts(rows, "label") == [row.text("label") for row in rows]
 
 
-def test_one_and_true_are_different_cells() -> None:
+def test_one_and_true_are_different_cells():
     rows = [
         Row([("label", cell)], "labels.csv", line) for line, cell in enumerate([True, 1, "1", 1.0], start=2)
     ]
     assert column_texts(rows, "label") == [row.text("label") for row in rows]
 
 
-def test_a_column_that_a_row_lacks_is_empty_there() -> None:
+def test_a_column_that_a_row_lacks_is_empty_there():
     rows = [Row([("label", "a")], "labels.jsonl", 1), Row([], "labels.jsonl", 2)]
     assert column_texts(rows, "label") == ["a", ""]
 
 
-def test_a_cell_of_several_is_an_error_that_names_its_line() -> None:
+def test_a_cell_of_several_is_an_error_that_names_its_line():
     rows = [Row([("label", "a")], "labels.jsonl", 1), Row([("label", ["b", "c"])], "labels.jsonl", 2)]
     with pytest.raises(ItemError) as caught:
         column_texts(rows, "label")

@@ -1,13 +1,8 @@
 """The paraphrasing loop on the real embedded model, and its counting on a model whose answers are given."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping
-from typing import Any
-
 import pytest
 
-from quaver.core.records import Call, Decoding, Label, LabelSet, Prompt, Request, Response, Variant
+from quaver.core.records import Call, Label, LabelSet, Request, Response, Variant
 from quaver.design.paraphrase.llm_paraphraser import Llm, cleaned
 from quaver.design.paraphrase.paraphraser import Draft, PromptContext
 from quaver.design.spec.study_file import Positions, bind
@@ -18,7 +13,7 @@ LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative")))
 ORIGINAL = "Is {{ item.name }}'s opinion positive or negative?"
 
 
-def context(instruction: str = ORIGINAL) -> PromptContext:
+def context(instruction=ORIGINAL):
     prompt = Variant(
         "",
         {},
@@ -35,16 +30,14 @@ def context(instruction: str = ORIGINAL) -> PromptContext:
 class Work:
     """Hands every asking to a model, and keeps count."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model):
         self._model = model
-        self.asked: list[tuple[float, int, int]] = []
+        self.asked = []
 
-    def begin(self, what: str) -> None:
+    def begin(self, what):
         pass
 
-    def ask(
-        self, model: str | Mapping[str, Any], prompt: Prompt, decoding: Decoding, seed: int, count: int
-    ) -> list[Response]:
+    def ask(self, model, prompt, decoding, seed, count):
         self.asked.append((decoding.temperature, seed, count))
         calls = tuple(Call(str(n).encode(), 0, 0, n) for n in range(count))
         self._model.prepare(count)
@@ -55,13 +48,13 @@ class Work:
 class Says:
     """A model that says the given things in turn, and then the last one again and again."""
 
-    def __init__(self, *texts: str, finish: Any = "stop") -> None:
+    def __init__(self, *texts, finish="stop"):
         self._texts, self._at, self._finish = texts, 0, finish
 
-    def prepare(self, repeats: int) -> None:
+    def prepare(self, repeats):
         pass
 
-    def answer(self, requests: Any) -> Iterator[tuple[Request, list[Response]]]:
+    def answer(self, requests):
         for request in requests:
             replies = []
             for _ in request.calls:
@@ -71,14 +64,14 @@ class Says:
 
 
 @pytest.fixture(scope="module")
-def smollm2() -> Iterator[LlamaCpp]:
+def smollm2():
     model = LlamaCpp(model="smollm2-135m-instruct", context=512)
     yield model
     model.close()
 
 
 @pytest.mark.long
-def test_the_real_model_gives_as_many_as_are_asked_for(smollm2: LlamaCpp) -> None:
+def test_the_real_model_gives_as_many_as_are_asked_for(smollm2):
     draft = Draft("Is this opinion positive or negative?")
     engine = Llm(model="any", temperatures=[0.7, 1.2], k=2, max_tokens=40)
     found = engine.reword(context(draft.original), draft, Work(smollm2))
@@ -88,7 +81,7 @@ def test_the_real_model_gives_as_many_as_are_asked_for(smollm2: LlamaCpp) -> Non
     assert draft.asked["0.7"] >= 2
 
 
-def test_a_real_model_that_cannot_is_one_error_that_says_how_many_came(smollm2: LlamaCpp) -> None:
+def test_a_real_model_that_cannot_is_one_error_that_says_how_many_came(smollm2):
     draft = Draft("Is this opinion positive or negative?")
     engine = Llm(model="any", temperatures=[0.01], k=6, tries=1, max_tokens=40)
     with pytest.raises(ModelError, match=r"[0-5] of 6 .*0\.01") as raised:
@@ -97,7 +90,7 @@ def test_a_real_model_that_cannot_is_one_error_that_says_how_many_came(smollm2: 
     assert len(draft.paraphrases) < 6  # and they are kept
 
 
-def test_echoes_duplicates_and_cut_off_answers_are_asked_for_again() -> None:
+def test_echoes_duplicates_and_cut_off_answers_are_asked_for_again():
     model = Says(
         ORIGINAL,
         "is {{ item.name }}'s opinion  positive, or negative",  # an echo but for case and commas
@@ -119,14 +112,14 @@ def test_echoes_duplicates_and_cut_off_answers_are_asked_for_again() -> None:
     assert [seed - seeds[0] for seed in seeds] == [0, 2, 4, 5]  # no seed is used twice
 
 
-def test_an_answer_cut_off_is_no_paraphrase() -> None:
+def test_an_answer_cut_off_is_no_paraphrase():
     draft = Draft(ORIGINAL)
     with pytest.raises(ModelError, match="0 of 1 paraphrases") as raised:
         Llm(model="any", k=1, tries=2).reword(context(), draft, Work(Says("Is it", finish="length")))
     assert "2 cut off" in str(raised.value)
 
 
-def test_one_that_is_kept_although_it_is_cut_off_says_so() -> None:
+def test_one_that_is_kept_although_it_is_cut_off_says_so():
     draft = Draft(ORIGINAL)
     engine = Llm(model="any", k=1, tries=2, cut_off="keep")
     found = engine.reword(context(), draft, Work(Says("Is it", finish="length")))
@@ -136,7 +129,7 @@ def test_one_that_is_kept_although_it_is_cut_off_says_so() -> None:
     assert "cut_off" not in Llm(model="any").asked()  # what older studies keep stays theirs
 
 
-def test_more_paraphrases_later_cost_only_those() -> None:
+def test_more_paraphrases_later_cost_only_those():
     model, draft = Says("One?", "Two?", "Three?"), Draft(ORIGINAL)
     first = Llm(model="any", k=2).reword(context(), draft, Work(model))
     work = Work(model)
@@ -145,7 +138,7 @@ def test_more_paraphrases_later_cost_only_those() -> None:
     assert [count for *_, count in work.asked] == [1]
 
 
-def test_what_a_model_writes_is_no_template_but_for_the_originals_placeholders() -> None:
+def test_what_a_model_writes_is_no_template_but_for_the_originals_placeholders():
     draft = Draft(ORIGINAL)
     said = "{% for a in range(9) %}Is {{ item.name }} {{ item.secret }}?{% endfor %}"
     (one,) = Llm(model="any", k=1).reword(context(), draft, Work(Says(said)))
@@ -171,11 +164,11 @@ def test_what_a_model_writes_is_no_template_but_for_the_originals_placeholders()
         ("Here are two options: good or bad?", "Here are two options: good or bad?"),
     ],
 )
-def test_what_models_put_around_a_paraphrase_is_taken_away(said: str, paraphrase: str) -> None:
+def test_what_models_put_around_a_paraphrase_is_taken_away(said, paraphrase):
     assert cleaned(said, "Good or bad?") == paraphrase
 
 
-def test_a_paraphrase_of_several_lines_keeps_them() -> None:
+def test_a_paraphrase_of_several_lines_keeps_them():
     assert cleaned("\nGood?\n\nOr bad?\n", "Good?\nBad?") == "Good?\n\nOr bad?"
 
 
@@ -193,7 +186,7 @@ def test_a_paraphrase_of_several_lines_keeps_them() -> None:
         ({"request": "Reword it."}, "request"),
     ],
 )
-def test_options_that_cannot_be_meant_are_one_error(options: dict[str, Any], where: str) -> None:
+def test_options_that_cannot_be_meant_are_one_error(options, where):
     with pytest.raises(SpecError) as raised:
         Llm(**bind(Llm, {"model": "any", **options}, Positions(None, {}), ()))
     assert str(raised.value.where).startswith(where)

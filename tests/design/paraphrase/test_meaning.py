@@ -1,7 +1,5 @@
 """What a paraphrase has lost: placeholders and labels' names; flagged, never dropped."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -23,21 +21,21 @@ PROMPT = Variant(
 )
 
 
-def level(name: str, text: str) -> LevelOfFactor:
+def level(name, text):
     return LevelOfFactor(name, lambda variant: replace(variant, instruction=text))
 
 
-def reworded(text: str) -> LevelOfFactor:
+def reworded(text):
     levels = [level(ORIGINAL, PROMPT.instruction), level("w", text)]
     return with_meaning(levels, PROMPT, LABELS)[1]
 
 
-def test_the_original_is_marked() -> None:
+def test_the_original_is_marked():
     (first,) = with_meaning([level(ORIGINAL, PROMPT.instruction)], PROMPT, LABELS)
     assert first.covariates == {"original": True, "flagged": False}
 
 
-def test_what_survived_is_not_flagged() -> None:
+def test_what_survived_is_not_flagged():
     kept = reworded("Say of {{ item.name }}: Positive or negative?")
     assert kept.covariates == {"original": False, "flagged": False}
 
@@ -50,5 +48,5 @@ def test_what_survived_is_not_flagged() -> None:
         ("Is it good?", "lost placeholders: {{ item.name }}; lost labels: positive, negative"),
     ],
 )
-def test_what_was_lost_is_flagged(text: str, flag: str) -> None:
+def test_what_was_lost_is_flagged(text, flag):
     assert reworded(text).covariates == {"original": False, "flagged": True, "flags": flag}

@@ -1,22 +1,16 @@
 """A small Pegasus made on the spot, with random weights: loading, batching and sentences are real."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
-
 import pytest
 from tests.extras import needs
 
-from quaver.core.records import Decoding, Label, LabelSet, Prompt, Response, Variant
+from quaver.core.records import Label, LabelSet, Variant
 from quaver.design.paraphrase.meaning import clauses, sentences
 from quaver.design.paraphrase.paraphraser import Draft, PromptContext
 from quaver.design.paraphrase.pegasus import TEMPERATURES, Pegasus
 from quaver.errors import ModelError, SpecError, Unavailable
 
 
-def _needs(tests: type) -> type:
+def _needs(tests):
     for mark in needs("pegasus"):
         tests = mark(tests)
     return tests
@@ -28,7 +22,7 @@ SAID = """is the opinion in this text positive or negative do not guess a an of 
 which one and but if where tell me view like likes hate mood tone"""
 
 
-def context(instruction: str, home: Path) -> PromptContext:
+def context(instruction, home):
     prompt = Variant(
         "", {}, "", "{{ text }}\n{{ question }}", "{{ text }}", instruction, "", {"pos": "p", "neg": "n"}
     )
@@ -38,20 +32,18 @@ def context(instruction: str, home: Path) -> PromptContext:
 class NoCalls:
     """Pegasus asks no model of the study; it says when it begins."""
 
-    def __init__(self) -> None:
-        self.begun: list[str] = []
+    def __init__(self):
+        self.begun = []
 
-    def begin(self, what: str) -> None:
+    def begin(self, what):
         self.begun.append(what)
 
-    def ask(
-        self, model: str | Mapping[str, Any], prompt: Prompt, decoding: Decoding, seed: int, count: int
-    ) -> list[Response]:
+    def ask(self, model, prompt, decoding, seed, count):
         raise AssertionError("no model is asked")
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def home(tmp_path_factory):
     """A folder with a model in the form in which a real one would stand there."""
     import tokenizers
     import torch
@@ -101,7 +93,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @_needs
 class TestOnRandomWeights:
     @pytest.mark.parametrize("beams", [1, 4])
-    def test_paraphrases_come_at_every_temperature(self, home: Path, beams: int) -> None:
+    def test_paraphrases_come_at_every_temperature(self, home, beams):
         work, draft = NoCalls(), Draft(TWO)
         engine = Pegasus(model="tiny", temperatures=[0.7, 1.5], k=3, beams=beams, tries=40, batch=1)
         found = engine.reword(context(TWO, home), draft, work)
@@ -112,7 +104,7 @@ class TestOnRandomWeights:
         assert all("  " in one.text for one in found)  # what stands between the sentences stays
         assert len(work.begun) == 2
 
-    def test_the_same_seed_gives_the_same_paraphrases(self, home: Path) -> None:
+    def test_the_same_seed_gives_the_same_paraphrases(self, home):
         made = [
             Pegasus(model="tiny", temperatures=[1.0], k=3, beams=1, tries=40).reword(
                 context(TWO, home), Draft(TWO), NoCalls()
@@ -121,26 +113,26 @@ class TestOnRandomWeights:
         ]
         assert made[0] == made[1]
 
-    def test_sentences_in_one_batch_and_one_by_one_are_reworded_alike_in_number(self, home: Path) -> None:
+    def test_sentences_in_one_batch_and_one_by_one_are_reworded_alike_in_number(self, home):
         text = "Is it good? Is it bad? Tell me the tone."
         for batch in (1, 3):
             engine = Pegasus(model="tiny", temperatures=[1.0], k=2, beams=1, tries=60, batch=batch)
             found = engine.reword(context(text, home), Draft(text), NoCalls())
             assert [one.origin["sentences"] for one in found] == [3, 3]
 
-    def test_a_sentence_with_a_placeholder_stays_as_it_is(self, home: Path) -> None:
+    def test_a_sentence_with_a_placeholder_stays_as_it_is(self, home):
         text = "Is {{ item.name }} good? Do not guess."
         engine = Pegasus(model="tiny", temperatures=[1.0], k=2, beams=1, tries=40)
         for one in engine.reword(context(text, home), Draft(text), NoCalls()):
             assert one.text.startswith(text.removesuffix("Do not guess."))
             assert one.text != text
 
-    def test_an_instruction_of_placeholders_alone_is_one_error(self, home: Path) -> None:
+    def test_an_instruction_of_placeholders_alone_is_one_error(self, home):
         text = "Is {{ item.name }} good?"
         with pytest.raises(SpecError, match="holds a placeholder"):
             Pegasus(model="tiny", k=1, temperatures=[1.0]).reword(context(text, home), Draft(text), NoCalls())
 
-    def test_a_long_sentence_is_cut_at_its_commas_and_never_silently(self, home: Path) -> None:
+    def test_a_long_sentence_is_cut_at_its_commas_and_never_silently(self, home):
         long = ", ".join(["is the opinion in this text positive or negative"] * 11) + "."
         engine = Pegasus(model="tiny", temperatures=[1.0], k=1, beams=1, tries=100)
         (one,) = engine.reword(context(long, home), Draft(long), NoCalls())
@@ -149,25 +141,23 @@ class TestOnRandomWeights:
         with pytest.raises(SpecError, match="60 tokens"):
             engine.reword(context(endless, home), Draft(endless), NoCalls())
 
-    def test_too_few_is_one_error_that_says_how_many(self, home: Path) -> None:
+    def test_too_few_is_one_error_that_says_how_many(self, home):
         engine = Pegasus(model="tiny", temperatures=[0.01], k=5, beams=1, tries=1)
         with pytest.raises(ModelError, match=r"[0-4] of 5 .*0\.01"):
             engine.reword(context(TWO, home), Draft(TWO), NoCalls())
 
-    def test_a_model_that_is_not_there_is_one_error(
-        self, home: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_model_that_is_not_there_is_one_error(self, home, monkeypatch):
         monkeypatch.setenv("HF_HUB_OFFLINE", "1")
         with pytest.raises(Unavailable, match="cannot be loaded"):
             Pegasus(model="./nowhere", k=1).reword(context(TWO, home), Draft(TWO), NoCalls())
 
 
-def test_the_default_grid_is_the_papers() -> None:
+def test_the_default_grid_is_the_papers():
     assert (len(TEMPERATURES), TEMPERATURES[0], TEMPERATURES[-1]) == (25, 0.1, 5.0)
     assert len(set(TEMPERATURES)) == 25
 
 
-def test_temperature_0_is_not_sampling() -> None:
+def test_temperature_0_is_not_sampling():
     with pytest.raises(SpecError, match="is sampled"):
         Pegasus(temperatures=[0.0], k=1)
 
@@ -182,12 +172,12 @@ def test_temperature_0_is_not_sampling() -> None:
         ("", []),
     ],
 )
-def test_sentences_lose_nothing(text: str, cut: list[str]) -> None:
+def test_sentences_lose_nothing(text, cut):
     assert sentences(text) == cut
     assert "".join(sentences(text)) == text
 
 
-def test_clauses_lose_nothing() -> None:
+def test_clauses_lose_nothing():
     text = "If it is good, say so; or if not - well, stay silent and wait"
     assert "".join(clauses(text)) == text
     assert len(clauses(text)) == 7

@@ -1,7 +1,5 @@
 """Surface edits: what they change, and what they never do."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -21,9 +19,9 @@ TEXT = (
 )
 
 
-def made(text: str, seed: int = 1, **options: object) -> list[str]:
+def made(text, seed=1, **options):
     prompt = Variant("", {}, "", "{{ text }}{{ question }}", "{{ text }}", text, "", ANSWERS)
-    engine = Surface(**options)  # type: ignore[arg-type]
+    engine = Surface(**options)
     return [
         one.text
         for one in engine.reword(PromptContext(prompt, LABELS, seed), Draft(text, exact=True), NoWork())
@@ -32,7 +30,7 @@ def made(text: str, seed: int = 1, **options: object) -> list[str]:
 
 @settings(max_examples=40)
 @given(st.integers(0, 10_000), st.sampled_from([0.05, 0.3, 1.0]))
-def test_placeholders_labels_and_numbers_are_never_touched(seed: int, strength: float) -> None:
+def test_placeholders_labels_and_numbers_are_never_touched(seed, strength):
     names = label_names(LABELS, ANSWERS)
     for text in made(TEXT, seed, strengths=[strength], k=3):
         assert lost(TEXT, text, names) == {}
@@ -41,7 +39,7 @@ def test_placeholders_labels_and_numbers_are_never_touched(seed: int, strength: 
         assert "very positive" in text
 
 
-def test_the_same_on_every_machine() -> None:
+def test_the_same_on_every_machine():
     assert made(TEXT, 7, strengths=[0.2], k=2, kinds=["contractions"]) == [
         "Don't guess: is the opinion of {{ item.name }} in these 3 texts very positive or negative? "
         "It is one of the 2, A or B.",
@@ -50,7 +48,7 @@ def test_the_same_on_every_machine() -> None:
     ]
 
 
-def test_strength_is_the_share_of_places_changed() -> None:
+def test_strength_is_the_share_of_places_changed():
     text = " ".join(["wonderful"] * 100)
     (weak,) = made(text, strengths=[0.1], k=1, kinds=["casing"])
     (strong,) = made(text, strengths=[0.9], k=1, kinds=["casing"])
@@ -69,20 +67,20 @@ CASES = {
 
 
 @pytest.mark.parametrize("kind", CASES)
-def test_what_a_kind_may_write(kind: str) -> None:
+def test_what_a_kind_may_write(kind):
     text, allowed = CASES[kind]
     changes = list(edits(kind, text, [(0, len(text))]))
     assert changes
     assert {instead for *_, every in changes for instead in every} == allowed
 
 
-def test_typing_errors_keep_first_and_last_letters() -> None:
+def test_typing_errors_keep_first_and_last_letters():
     ((_, _, instead),) = edits("typos", "guess an", [(0, 8)])
     assert {"gess", "gguess", "guuess", "geuss", "gyess", "giess"} & set(instead)
     assert all(one[0] == "g" and one[-1] == "s" for one in instead)
 
 
-def test_politeness_comes_and_goes() -> None:
+def test_politeness_comes_and_goes():
     text = "Please, say yes."
     ((start, end, (instead,)),) = edits("politeness", text, [(0, len(text))])
     assert text[:start] + instead + text[end:] == "say yes."
@@ -91,9 +89,9 @@ def test_politeness_comes_and_goes() -> None:
     assert behind[0] == " Thank you."
 
 
-def test_short_names_are_names_in_their_own_case_only() -> None:
+def test_short_names_are_names_in_their_own_case_only():
     assert lost("A or B, a dog", "a or b, A dog", ["A", "B"]) == {"labels": ["B"]}
 
 
-def test_text_of_a_model_is_escaped_but_for_the_placeholders_it_was_given() -> None:
+def test_text_of_a_model_is_escaped_but_for_the_placeholders_it_was_given():
     assert escaped("{{ x }}{# y #}", "Is {{ x }}?") == "{{ x }}{{ '{#' }} y #}"

@@ -1,7 +1,5 @@
 """Templates: values are never code, and no template does more than write text."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,10 +48,10 @@ ATTACKS = {
 
 
 @pytest.mark.parametrize("template", ATTACKS.values(), ids=ATTACKS)
-def test_a_template_that_attacks_is_refused(template: str) -> None:
+def test_a_template_that_attacks_is_refused(template):
     values = {"text": "a text", "row": {"text": "x"}, "long": "y" * 1000}
 
-    def fill_in() -> None:
+    def fill_in():
         check(template, values, where="prompt.layout")
         render(template, values, where="prompt.layout")
 
@@ -77,7 +75,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_an_item_text_that_looks_like_code_stays_text(text: str) -> None:
+def test_an_item_text_that_looks_like_code_stays_text(text):
     labels = LabelSet((Label("a", "A"), Label("b", "B")))
     layout = "{{ text }}|{{ instruction }}|{{ postfix }}"
     variant = Variant(
@@ -98,33 +96,33 @@ def test_an_item_text_that_looks_like_code_stays_text(text: str) -> None:
 
 
 @given(st.text())
-def test_any_value_comes_out_as_it_is(text: str) -> None:
+def test_any_value_comes_out_as_it_is(text):
     assert render("<{{ text }}>", {"text": text}, where="") == f"<{text}>"
 
 
 @given(st.text().filter(lambda text: "{" not in text))
-def test_a_text_without_braces_is_its_own_template(text: str) -> None:
+def test_a_text_without_braces_is_its_own_template(text):
     assert render(text, {}, where="") == text
 
 
-def test_a_column_named_like_a_method_is_the_column() -> None:
+def test_a_column_named_like_a_method_is_the_column():
     row = {"values": "v", "items": "i", "get": "g", "a b": "spaced"}
     template = "{{ item.values }}{{ item.items }}{{ item['get'] }}{{ item['a b'] }}"
     assert render(template, {"item": row}, where="") == "vigspaced"
     assert item_text(template, Item("1", row)) == "vigspaced"
 
 
-def test_a_column_named_item_is_the_column() -> None:
+def test_a_column_named_item_is_the_column():
     assert item_text("{{ item }}", Item("1", {"item": "chair"})) == "chair"
 
 
-def test_an_empty_cell_is_written_as_nothing() -> None:
+def test_an_empty_cell_is_written_as_nothing():
     assert item_text("[{{ a }}{{ b }}]", Item("1", {"a": None, "b": 0})) == "[0]"
     with pytest.raises(ItemError, match="no text"):
         item_text("{{ a }}", Item("1", {"a": None}))
 
 
-def test_labels_and_answers_can_be_written_out() -> None:
+def test_labels_and_answers_can_be_written_out():
     labels = LabelSet((Label("a", "Alpha", "The first."), Label("b", "Beta")))
     variant = Variant(
         "v",
@@ -142,17 +140,17 @@ def test_labels_and_answers_can_be_written_out() -> None:
     assert len(prompt.messages) == 1
 
 
-def test_names_in_a_template() -> None:
+def test_names_in_a_template():
     assert names_in("{{ a }} {% for b in c %}{{ b }}{{ d.e }}{% endfor %}") == {"a", "c", "d"}
 
 
-def test_reading_says_which_line() -> None:
+def test_reading_says_which_line():
     with pytest.raises(SpecError) as caught:
         check("one\n{{ two\nthree", ["two"], where="prompt.layout")
     assert "{{" in str(caught.value)
 
 
-def test_labels_that_hold_a_comma_are_listed_in_quotation_marks() -> None:
+def test_labels_that_hold_a_comma_are_listed_in_quotation_marks():
     template = "One of: {{ answers | join(', ') }}."
     assert render(template, {"answers": ["a", "b"]}, where="postfix") == "One of: a, b."
     listed = render(template, {"answers": ["Law, Crime", "Trade"]}, where="postfix")

@@ -1,9 +1,6 @@
 """Conditions on rows: which cells meet them."""
 
-from __future__ import annotations
-
 from datetime import date
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -40,7 +37,7 @@ from quaver.design.spec.items_spec import Condition
         ({"one_of": ["a", "b"], "none_of": ["b"]}, ["a"], ["b"]),
     ],
 )
-def test_a_cell_meets_a_condition(condition: Any, met: list[str], unmet: list[str]) -> None:
+def test_a_cell_meets_a_condition(condition, met, unmet):
     one = Condition.model_validate(condition)
     assert [text for text in (*met, *unmet) if one.met(text)] == met
     again = Condition.model_validate(one.model_dump(mode="json"))  # as a lock keeps it
@@ -48,28 +45,20 @@ def test_a_cell_meets_a_condition(condition: Any, met: list[str], unmet: list[st
 
 
 @pytest.mark.parametrize(
-    "condition",
-    [
-        {},
-        [],
-        {"at_lest": 3},
-        {"at_least": [1]},
-        [["a"]],
-        {"empty": "perhaps"},
-    ],
+    "condition", [{}, [], {"at_lest": 3}, {"at_least": [1]}, [["a"]], {"empty": "perhaps"}]
 )
-def test_what_is_no_condition(condition: Any) -> None:
+def test_what_is_no_condition(condition):
     with pytest.raises(ValidationError):
         Condition.model_validate(condition)
 
 
-def test_a_limit_that_is_a_number_needs_numbers() -> None:
+def test_a_limit_that_is_a_number_needs_numbers():
     with pytest.raises(ValueError, match="many"):
         Condition(at_least=3).met("many")
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False), st.floats(allow_nan=False, allow_infinity=False))
-def test_limits_order_numbers(cell: float, limit: float) -> None:
+def test_limits_order_numbers(cell, limit):
     text = repr(cell)
     assert Condition(at_least=limit).met(text) is (cell >= limit)
     assert Condition(at_most=limit).met(text) is (cell <= limit)

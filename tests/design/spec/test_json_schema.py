@@ -1,13 +1,9 @@
 """The schema for editors: it knows every name, describes every key, and judges a study as the reader does."""
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
@@ -27,13 +23,13 @@ FILES = sorted(
 SCHEMA = json_schema()
 
 
-def refused(study: str, schema: dict[str, Any] = SCHEMA) -> list[str]:
+def refused(study, schema=SCHEMA):
     """What an editor marks in a study."""
     document = json.loads(json.dumps(YAML(typ="safe", pure=True).load(study)))
     return [one.message for one in jsonschema.Draft202012Validator(schema).iter_errors(document)]
 
 
-def parts(node: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+def parts(node, path=""):
     """Every key of the study file with its schema."""
     if isinstance(node, dict):
         for name, part in node.get("properties", {}).items():
@@ -45,7 +41,7 @@ def parts(node: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
             yield from parts(part, path)
 
 
-def test_every_key_is_described() -> None:
+def test_every_key_is_described():
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
     found = list(parts(SCHEMA))
     assert len(found) > 100
@@ -54,7 +50,7 @@ def test_every_key_is_described() -> None:
     assert SCHEMA["$id"]
 
 
-def test_examples_are_what_the_schema_admits() -> None:
+def test_examples_are_what_the_schema_admits():
     shown = [(path, part, example) for path, part in parts(SCHEMA) for example in part.get("examples", ())]
     assert len(shown) > 10
     for path, part, example in shown:
@@ -62,7 +58,7 @@ def test_examples_are_what_the_schema_admits() -> None:
         assert jsonschema.Draft202012Validator(whole).is_valid(json.loads(json.dumps(example))), path
 
 
-def test_names_of_other_packages_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_of_other_packages_are_known(monkeypatch):
     study = STUDY + "measures: [wobble]\n"
     assert refused(study)
     known = registry._entries("measures") | {"wobble": EntryPoint("wobble", "m:w", "quaver.measures")}
@@ -72,11 +68,11 @@ def test_names_of_other_packages_are_known(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_every_study_file_is_admitted(path: Path) -> None:
+def test_every_study_file_is_admitted(path):
     assert refused(path.read_text(encoding="utf-8")) == []
 
 
-def test_the_studies_on_the_pages_are_admitted() -> None:
+def test_the_studies_on_the_pages_are_admitted():
     fence = re.compile(r"^```yaml[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     texts = [text for page in pages for text in fence.findall(page.read_text(encoding="utf-8"))]
@@ -109,5 +105,5 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("study", MISTAKES.values(), ids=MISTAKES)
-def test_a_mistake_is_marked(study: str) -> None:
+def test_a_mistake_is_marked(study):
     assert refused(study)

@@ -1,7 +1,5 @@
 """``provider/model`` in place of an engine and its options."""
 
-from __future__ import annotations
-
 import pytest
 
 from quaver.core import registry
@@ -30,35 +28,35 @@ _STUDY = {
         ("smollm2-135m-instruct", ("smollm2-135m-instruct", "llamacpp", None, "smollm2-135m-instruct")),
     ],
 )
-def test_a_string_names_engine_and_model(text: str, made: tuple[str, ...]) -> None:
+def test_a_string_names_engine_and_model(text, made):
     found = model_of_name(text)
     assert (found["name"], found["use"], found.get("preset"), found["model"]) == made
 
 
 @pytest.mark.parametrize("name", sorted({*registry.names("models")} - {"function", "openai_compatible"}))
-def test_every_registered_model_that_takes_a_name_is_named_by_its_own(name: str) -> None:
+def test_every_registered_model_that_takes_a_name_is_named_by_its_own(name):
     """A package's too, with nothing to add here."""
     assert model_of_name(f"{name}/some/thing") == {"name": "thing", "use": name, "model": "some/thing"}
 
 
 @pytest.mark.parametrize("name", ["function", "openai_compatible"])
-def test_a_model_that_has_no_name_is_no_provider(name: str) -> None:
+def test_a_model_that_has_no_name_is_no_provider(name):
     with pytest.raises(UnknownName):
         model_of_name(f"{name}/thing")
 
 
-def test_every_provider_is_a_preset() -> None:
+def test_every_provider_is_a_preset():
     """Anthropic's models are asked by its own protocol."""
     assert {*_PRESETS.values(), "anthropic"} == set(PRESETS)
 
 
 @pytest.mark.parametrize("model", ["gpt-5-mini", "o3", "gpt-4o", "claude-opus-9"])
-def test_no_name_decides_what_is_sent(model: str) -> None:
+def test_no_name_decides_what_is_sent(model):
     assert model_of_name(f"openai/{model}").keys() == {"name", "use", "preset", "model"}
 
 
 @pytest.mark.parametrize("text", ["opnai/gpt-4o", "openai/", "mymodels/thing"])
-def test_an_unknown_provider_is_an_error_that_lists_the_known(text: str) -> None:
+def test_an_unknown_provider_is_an_error_that_lists_the_known(text):
     with pytest.raises(UnknownName) as caught:
         model_of_name(text, where="--model")
     assert caught.value.where == "--model"
@@ -66,13 +64,13 @@ def test_an_unknown_provider_is_an_error_that_lists_the_known(text: str) -> None
     assert "PROVIDER/MODEL" in str(caught.value.fix)
 
 
-def test_a_study_file_takes_the_string() -> None:
+def test_a_study_file_takes_the_string():
     spec, _ = read_study(_STUDY | {"models": ["openai/gpt-4o-mini", "ollama/llama3.2"]})
     assert [one.name for one in spec.models] == ["gpt-4o-mini", "llama3.2"]
     assert spec.models[1].options == {"preset": "ollama", "model": "llama3.2"}
 
 
-def test_a_study_file_with_an_unknown_provider_is_an_error() -> None:
+def test_a_study_file_with_an_unknown_provider_is_an_error():
     with pytest.raises(SpecError) as caught:
         read_study(_STUDY | {"models": ["opnai/gpt-4o"]})
     assert caught.value.where == "models[0]"

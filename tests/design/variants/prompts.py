@@ -1,16 +1,10 @@
 """The prompts of a study with some families, for their tests."""
 
-from __future__ import annotations
-
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from tests.studies import resolved
 
-from quaver.core.records import Message, Variant
-from quaver.design.calls.experiment import Experiment
 from quaver.design.prompts.rendering import PromptWriter
 
 LABELS = ["pos", "neg"]
@@ -18,7 +12,7 @@ LABELS = ["pos", "neg"]
 ITEMS = "id,text,truth\n" + "".join(f"{n},Text {n}.,{LABELS[n % 2]}\n" for n in range(20))
 
 
-def study_of(*families: dict[str, Any], **prompt: Any) -> Experiment:
+def study_of(*families, **prompt):
     """A study of three reviews under some families of variants; the keyword arguments go to its prompt."""
     with tempfile.TemporaryDirectory() as folder:
         items = Path(folder) / "items.csv"
@@ -50,18 +44,18 @@ def study_of(*families: dict[str, Any], **prompt: Any) -> Experiment:
         )
 
 
-def variants_of(*families: dict[str, Any], **prompt: Any) -> Sequence[Variant]:
+def variants_of(*families, **prompt):
     """Its variants."""
     return study_of(*families, **prompt).variants
 
 
-def messages_of(variant: Variant, **prompt: Any) -> tuple[Message, ...]:
+def messages_of(variant, **prompt):
     """A variant's messages for the first item."""
     made = study_of(**prompt)
     writer = PromptWriter(variant, made.labels)
     return writer.write(made.items[0], writer.text(made.items[0])).messages
 
 
-def prompt_of(variant: Variant, **prompt: Any) -> str:
+def prompt_of(variant, **prompt):
     """The last of a variant's messages for the first item."""
     return messages_of(variant, **prompt)[-1].content

@@ -1,9 +1,6 @@
 """Orders of labels and of options: which there are, and what is answered for what."""
 
-from __future__ import annotations
-
 from itertools import permutations
-from typing import Any
 
 import pytest
 from tests.design.variants.prompts import LABELS, prompt_of, variants_of
@@ -12,13 +9,13 @@ from quaver.design.variants.answer_formats import orders_of
 from quaver.errors import SpecError
 
 
-def orders(asked: Any, n: int | None = None, size: int = 3, seed: int = 1) -> dict[str, str]:
+def orders(asked, n=None, size=3, seed=1):
     return {
         name: "".join(order) for name, order in orders_of(tuple("abcdefgh"[:size]), asked, n, seed).items()
     }
 
 
-def test_orders() -> None:
+def test_orders():
     assert orders("reversed") == {"original": "abc", "reversed": "cba"}
     assert orders("rotations", size=4) == {
         "original": "abcd",
@@ -38,7 +35,7 @@ def test_orders() -> None:
 
 
 @pytest.mark.parametrize(("size", "n"), [(3, 5), (3, 1), (8, 20)])
-def test_sampled_orders_are_distinct_and_follow_the_seed(size: int, n: int) -> None:
+def test_sampled_orders_are_distinct_and_follow_the_seed(size, n):
     found = orders("sampled", n, size)
     assert len(set(found.values())) == len(found) == n + 1
     assert found == orders("sampled", n, size)
@@ -46,7 +43,7 @@ def test_sampled_orders_are_distinct_and_follow_the_seed(size: int, n: int) -> N
     assert set(found.values()) <= {"".join(order) for order in permutations("abcdefgh"[:size])}
 
 
-def test_another_seed_samples_others() -> None:
+def test_another_seed_samples_others():
     assert orders("sampled", 5, 8) != orders("sampled", 5, 8, seed=2)
 
 
@@ -60,19 +57,19 @@ def test_another_seed_samples_others() -> None:
         ("all", 3, 3, "n is for sampled orders"),
     ],
 )
-def test_orders_that_there_are_not(asked: Any, n: int | None, size: int, problem: str) -> None:
+def test_orders_that_there_are_not(asked, n, size, problem):
     with pytest.raises(SpecError, match=problem):
         orders(asked, n, size)
 
 
-def test_labels_take_their_answers_along() -> None:
+def test_labels_take_their_answers_along():
     answers = {"answers": {"pos": "A", "neg": "B"}}
     _, reversed_ = variants_of({"use": "label_order"}, **answers)
     assert list(reversed_.answers.items()) == [("neg", "B"), ("pos", "A")]
     assert prompt_of(reversed_, **answers).endswith(": B, A.")
 
 
-def test_letters_stay_while_options_move() -> None:
+def test_letters_stay_while_options_move():
     legend = "{% for label in labels %}{{ label.answer }}) {{ label.name }} {% endfor %}"
     options = {"answers": {"pos": "A", "neg": "B"}, "postfix": legend}
     first, second = variants_of({"use": "option_order"}, **options)
@@ -81,7 +78,7 @@ def test_letters_stay_while_options_move() -> None:
     assert second.answers == {"neg": "A", "pos": "B"}
 
 
-def test_orders_follow_the_names_in_either_order_of_factors() -> None:
+def test_orders_follow_the_names_in_either_order_of_factors():
     names = {"use": "label_names", "names": ["letter"], "original": False}
     for order, shown in (
         ("label_order", "B: negative, A: positive"),
@@ -92,11 +89,11 @@ def test_orders_follow_the_names_in_either_order_of_factors() -> None:
             assert shown in prompts[1], (order, families)
 
 
-def test_a_label_cannot_be_called_by_the_name_of_another() -> None:
+def test_a_label_cannot_be_called_by_the_name_of_another():
     with pytest.raises(SpecError, match="'positive'") as caught:
         variants_of({"use": "option_order"})
     assert "letters" in str(caught.value.fix)
 
 
-def test_the_labels_are_those_of_the_tests() -> None:
+def test_the_labels_are_those_of_the_tests():
     assert LABELS == ["pos", "neg"]

@@ -1,7 +1,5 @@
 """Where the question stands."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 
@@ -25,7 +23,7 @@ VOTER = "Voter: {{ text }}\nQuestion: {{ instruction }}\n{{ postfix }}\nAnswer:"
         ("{{ text }}", "{{ text }}"),
     ],
 )
-def test_the_question_moves_and_all_else_stays(layout: str, moved: str) -> None:
+def test_the_question_moves_and_all_else_stays(layout, moved):
     variant = replace(PROMPT, layout=layout)
     assert question_moved(variant).layout == moved
     assert question_moved(question_moved(variant)) == variant
@@ -35,18 +33,18 @@ def test_the_question_moves_and_all_else_stays(layout: str, moved: str) -> None:
 @pytest.mark.parametrize(
     "layout", ["{{ text }}: {{ question }}", "{{ question }}\n{{ text }}\n{{ postfix }}"]
 )
-def test_a_layout_that_mixes_question_and_text(layout: str) -> None:
+def test_a_layout_that_mixes_question_and_text(layout):
     with pytest.raises(SpecError, match="layout") as caught:
         variants_of({"use": "position"}, layout=layout)
     assert caught.value.found == layout
 
 
-def test_a_layout_without_a_question() -> None:
+def test_a_layout_without_a_question():
     with pytest.raises(SpecError, match="no question"):
         variants_of({"use": "position"}, layout="{{ text }}")
 
 
-def test_the_question_before_and_after() -> None:
+def test_the_question_before_and_after():
     after, before = variants_of({"use": "position"})
     assert (after.id, before.id) == ("position=after", "position=before")
     text = study_of().items[0].fields["text"]
@@ -56,7 +54,7 @@ def test_the_question_before_and_after() -> None:
     assert (first.id, second.id) == ("position=before", "position=after")
 
 
-def test_examples_stand_first_wherever_the_question_goes() -> None:
+def test_examples_stand_first_wherever_the_question_goes():
     shots = {"use": "shots", "k": [1], "place": "message"}
     for families in ([shots, {"use": "position"}], [{"use": "position"}, shots]):
         for variant in variants_of(*families):

@@ -1,7 +1,5 @@
 """What labels are called and how they are described."""
 
-from __future__ import annotations
-
 import pytest
 from tests.design.variants.prompts import prompt_of, variants_of
 
@@ -13,7 +11,7 @@ from quaver.errors import SpecError
 ALL = {"use": "label_names", "names": ["name", "code", "letter", "number", "synonym"]}
 
 
-def test_every_name_is_answered_and_explained_where_it_needs_to_be() -> None:
+def test_every_name_is_answered_and_explained_where_it_needs_to_be():
     found = {}
     for one in variants_of(ALL):
         lines = prompt_of(one).partition("liked?\n")[2].splitlines()
@@ -27,14 +25,14 @@ def test_every_name_is_answered_and_explained_where_it_needs_to_be() -> None:
     }
 
 
-def test_a_prompt_that_lists_the_labels_needs_no_key() -> None:
+def test_a_prompt_that_lists_the_labels_needs_no_key():
     postfix = "{% for label in labels %}({{ label.answer }}) {{ label.name }}; {% endfor %}"
     asked = variants_of({"use": "label_names", "names": ["letter"]}, postfix=postfix)
     assert [one.factors["label_name"] for one in asked] == ["original", "letter"]
     assert prompt_of(asked[1]).endswith("(A) positive; (B) negative; ")
 
 
-def test_own_answers_are_the_original_unless_a_name_is_the_same() -> None:
+def test_own_answers_are_the_original_unless_a_name_is_the_same():
     names = {"use": "label_names", "names": ["name", "letter"]}
     own = variants_of(names, answers={"pos": "yes", "neg": "no"})
     assert [one.factors["label_name"] for one in own] == ["original", "name", "letter"]
@@ -51,13 +49,13 @@ def test_own_answers_are_the_original_unless_a_name_is_the_same() -> None:
         ("synonym 0", "labels have no such name"),
     ],
 )
-def test_a_name_that_labels_do_not_have(name: str, problem: str) -> None:
+def test_a_name_that_labels_do_not_have(name, problem):
     with pytest.raises(SpecError, match=problem) as caught:
         variants_of({"use": "label_names", "names": [name]})
     assert str(caught.value.where).startswith("variants[0]")
 
 
-def test_more_labels_than_letters() -> None:
+def test_more_labels_than_letters():
     labels = LabelSet(tuple(Label(str(n), str(n)) for n in range(27)))
     prompt = Variant(
         "", {}, "", "{{ text }}", "{{ text }}", "?", "", {label: label for label in labels.codes}

@@ -1,13 +1,10 @@
 """The five perturbations of an audit, in three kinds of tasks."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from quaver.core.records import Item, Label, LabelSet, Message, Response, Variant
+from quaver.core.records import Item, Label, LabelSet, Response, Variant
 from quaver.design.factor_levels import cross
 from quaver.design.paraphrase.paraphraser import PromptContext
 from quaver.design.prompts.rendering import PromptWriter
@@ -41,18 +38,18 @@ SPARE = [Item(str(n), {"text": f"Text {n}."}, ("pos", "neg", "neu")[n % 3]) for 
 NAMES = ["original", "paraphrase", "moved", "examples", "reasoning", "bare"]
 
 
-def made(prompt: Variant = PROMPT, labels: LabelSet = LABELS, **options: Any) -> dict[str, Variant]:
+def made(prompt=PROMPT, labels=LABELS, **options):
     family = Perturbations(**bind(Perturbations, options, Positions(None, {}), ("variants", 0)))
     context = PromptContext(prompt, labels, 1, SPARE, sample=SAMPLE)
     return {v.factors["perturbation"]: v for v in cross(prompt, {family.factor: family.levels(context)})}
 
 
-def messages(variant: Variant, labels: LabelSet = LABELS, item: Item = SAMPLE[0]) -> tuple[Message, ...]:
+def messages(variant, labels=LABELS, item=SAMPLE[0]):
     writer = PromptWriter(variant, labels)
     return writer.write(item, writer.text(item)).messages
 
 
-def test_there_are_five_beside_the_original() -> None:
+def test_there_are_five_beside_the_original():
     variants = made(paraphrase="Which tone does it have?")
     assert list(variants) == NAMES
     assert {name: variant.max_tokens for name, variant in variants.items()} == {
@@ -61,7 +58,7 @@ def test_there_are_five_beside_the_original() -> None:
     }
 
 
-def test_what_each_of_them_changes_and_what_it_leaves() -> None:
+def test_what_each_of_them_changes_and_what_it_leaves():
     variants = made(paraphrase="Which tone does it have?")
     prompts = {name: messages(variant) for name, variant in variants.items()}
     last = {name: some[-1].content for name, some in prompts.items()}
@@ -77,7 +74,7 @@ def test_what_each_of_them_changes_and_what_it_leaves() -> None:
     assert [some[0].role for some in prompts.values()] == ["system"] * 5 + ["user"]
 
 
-def test_the_examples_are_three_one_of_each_label_and_none_of_the_sample() -> None:
+def test_the_examples_are_three_one_of_each_label_and_none_of_the_sample():
     variant = made(which=["examples"])["examples"]
     assert sorted(example.gold or "" for example in variant.examples) == ["neg", "neu", "pos"]
     assert not {example.id for example in variant.examples} & {item.id for item in SAMPLE}
@@ -85,7 +82,7 @@ def test_the_examples_are_three_one_of_each_label_and_none_of_the_sample() -> No
     assert len(made(which=["examples"], examples=2)["examples"].examples) == 2
 
 
-def test_without_a_paraphrase_the_surface_engine_makes_one() -> None:
+def test_without_a_paraphrase_the_surface_engine_makes_one():
     (variant,) = made(which=["paraphrase"]).values()
     assert variant.instruction != PROMPT.instruction
     assert all(name in variant.instruction for name in ("positive", "negative", "neutral"))
@@ -93,7 +90,7 @@ def test_without_a_paraphrase_the_surface_engine_makes_one() -> None:
     assert made(which=["paraphrase"])["paraphrase"] == variant
 
 
-def test_multiple_choice_keeps_what_the_item_asks_in_bare_framing() -> None:
+def test_multiple_choice_keeps_what_the_item_asks_in_bare_framing():
     item = Item("1", {"text": "It rained.", "asked": "Was it wet?", "one": "yes", "two": "no"})
     variants = made(CHOICE, LETTERS, kind="multiple_choice", which=["bare", "reasoning"])
     (bare,) = messages(variants["bare"], LETTERS, item)
@@ -107,31 +104,26 @@ def test_multiple_choice_keeps_what_the_item_asks_in_bare_framing() -> None:
     assert "weigh" in messages(variants["reasoning"], LETTERS, item)[-1].content
 
 
-def test_question_answering() -> None:
+def test_question_answering():
     variants = made(kind="question_answering", which=["bare", "reasoning"])
     assert messages(variants["bare"])[-1].content.endswith("(positive, negative, neutral):")
     assert "the question" in messages(variants["reasoning"])[-1].content
 
 
-def test_texts_and_lengths_are_the_study_s_own_where_it_says_so() -> None:
-    variants = made(
-        which=["original", "reasoning", "bare"],
-        bare="=>",
-        answer_tokens=4,
-        reasoning_tokens=40,
-    )
+def test_texts_and_lengths_are_the_study_s_own_where_it_says_so():
+    variants = made(which=["original", "reasoning", "bare"], bare="=>", answer_tokens=4, reasoning_tokens=40)
     assert [v.max_tokens for v in variants.values()] == [4, 40, 4]
     assert messages(variants["bare"])[-1].content == "Nice.\n=>"
 
 
-def test_one_evaluator_reads_all_of_them() -> None:
+def test_one_evaluator_reads_all_of_them():
     variants = made(which=["original", "reasoning"])
     reasoned = "It sounds positive, though neutral is possible.\nAnswer: negative"
     assert read(Response(reasoned), AnswerMarkers(), LABELS, variants["reasoning"]).label == "neg"
     assert read(Response("negative"), AnswerMarkers(), LABELS, variants["original"]).label == "neg"
 
 
-WRONG: dict[str, tuple[dict[str, Any], str]] = {
+WRONG = {
     "an echo": ({"paraphrase": PROMPT.instruction + " "}, "the paraphrase is the instruction itself"),
     "no example": (
         {"which": ["examples"], "examples": 0},
@@ -145,13 +137,13 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_bad_input_is_one_clear_error(name: str) -> None:
+def test_bad_input_is_one_clear_error(name):
     options, message = WRONG[name]
     with pytest.raises(QuaverError) as caught:
         made(**options)
     assert message in str(caught.value)
 
 
-def test_a_layout_without_a_question_moves_nothing() -> None:
+def test_a_layout_without_a_question_moves_nothing():
     with pytest.raises(SpecError, match="no question"):
         made(replace(PROMPT, layout="{{ text }}"), which=["moved"])

@@ -1,10 +1,7 @@
 """Prompts built from parts: which there are, what they say, and what is refused."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from tests.design.variants.prompts import messages_of, prompt_of, study_of, variants_of
@@ -16,12 +13,12 @@ from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec.study_file import Positions, bind
 from quaver.design.variants.prompt_factors import Factors
 from quaver.design.variants.shots import Strategies, Strategy
-from quaver.errors import QuaverError, SpecError, UnknownName
+from quaver.errors import SpecError, UnknownName
 
 REWORD = {"use": "instructions", "texts": {"other": "Liked?"}}
 
 
-def test_the_three_strategies() -> None:
+def test_the_three_strategies():
     simple, detailed, shot = variants_of({"use": "strategies"})
     text = study_of().items[0].fields["text"]
     postfix = "Answer with one of: positive, negative."
@@ -34,7 +31,7 @@ def test_the_three_strategies() -> None:
     assert asked[-1].content == prompt_of(simple)
 
 
-def test_strategies_cross_with_paraphrases_names_and_orders_in_either_order() -> None:
+def test_strategies_cross_with_paraphrases_names_and_orders_in_either_order():
     names = {"use": "label_names", "names": ["letter"], "original": False}
     strategies = {"use": "strategies", "strategies": {"both": {"definitions": True, "examples": 1}}}
     for families in ([REWORD, names, strategies], [strategies, names, REWORD]):
@@ -44,14 +41,14 @@ def test_strategies_cross_with_paraphrases_names_and_orders_in_either_order() ->
         assert shown == ["A: It is liked.", "B: It is not.", "A: positive, B: negative."]
 
 
-def test_the_same_examples_whatever_they_are_crossed_with() -> None:
+def test_the_same_examples_whatever_they_are_crossed_with():
     found = {
         tuple(one.id for one in variant.examples) for variant in variants_of({"use": "strategies"}, REWORD)
     }
     assert len(found) == 2  # none, and those
 
 
-def test_a_label_without_a_definition() -> None:
+def test_a_label_without_a_definition():
     labels = LabelSet((Label("a", "a", "An a."), Label("b", "b")))
     prompt = Variant("", {}, "", "{{ text }}", "{{ text }}", "?", "", {"a": "a", "b": "b"})
     detailed = Strategies(strategies={"d": Strategy(definitions=True)})
@@ -59,7 +56,7 @@ def test_a_label_without_a_definition() -> None:
         detailed.levels(PromptContext(prompt, labels, 1))
 
 
-def test_too_few_examples() -> None:
+def test_too_few_examples():
     with pytest.raises(SpecError, match="fewer examples") as caught:
         variants_of({"use": "strategies", "strategies": {"many": {"examples": 10}}})
     assert caught.value.where == "variants[0]"
@@ -85,17 +82,17 @@ SHORT = {"task": {"concise": "Positive or negative?"}}
 TWO = {"definition": ["no", "yes"], "output": ["label", "score"]}
 
 
-def made(labels: LabelSet = LABELS, prompt: Variant = PROMPT, **options: Any) -> list[Variant]:
+def made(labels=LABELS, prompt=PROMPT, **options):
     family = Factors(**bind(Factors, options, Positions(None, {}), ("variants", 0)))
     return cross(prompt, {family.factor: family.levels(PromptContext(prompt, labels, 1))})
 
 
-def written(variant: Variant) -> str:
+def written(variant):
     item = Item("1", {"text": "It is good."})
     return PromptWriter(variant, LABELS).write(item, "It is good.").messages[-1].content
 
 
-def test_two_by_two_by_two_by_two_prompts_each_with_its_levels() -> None:
+def test_two_by_two_by_two_by_two_prompts_each_with_its_levels():
     variants = made(parts=SHORT)
     assert len(variants) == 16
     assert len({written(variant) for variant in variants}) == 16
@@ -115,7 +112,7 @@ def test_two_by_two_by_two_by_two_prompts_each_with_its_levels() -> None:
     assert variants[-1].id == "definition=yes,output=score,explanation=yes,length=concise"
 
 
-def test_what_the_first_and_the_last_of_them_say() -> None:
+def test_what_the_first_and_the_last_of_them_say():
     variants = made(parts=SHORT)
     assert written(variants[0]) == (
         "It is good.\n\nIs this review positive or negative?\nAnswer with one of: positive, negative."
@@ -132,7 +129,7 @@ def test_what_the_first_and_the_last_of_them_say() -> None:
     ]
 
 
-def test_output_explanation_and_length_are_set_for_evaluators_and_engines() -> None:
+def test_output_explanation_and_length_are_set_for_evaluators_and_engines():
     for variant in made(parts=SHORT):
         levels = variant.factors
         assert variant.output == levels["factor_output"]
@@ -143,7 +140,7 @@ def test_output_explanation_and_length_are_set_for_evaluators_and_engines() -> N
         assert variant.max_tokens == asked
 
 
-def test_task_and_label_follow_what_other_families_make_of_them() -> None:
+def test_task_and_label_follow_what_other_families_make_of_them():
     family = Factors(**bind(Factors, {"factors": TWO}, Positions(None, {}), ()))
     levels = family.levels(PromptContext(PROMPT, LABELS, 1))
     other = replace(PROMPT, instruction="Good or bad?", postfix="One word.")
@@ -151,7 +148,7 @@ def test_task_and_label_follow_what_other_families_make_of_them() -> None:
     assert levels[0].edit(other).postfix == "One word."
 
 
-WRONG: dict[str, tuple[dict[str, Any], type[QuaverError], str]] = {
+WRONG = {
     "no factor": ({"factors": {}}, SpecError, "factors: this value does not fit"),
     "a factor without levels": ({"factors": {"tone": []}}, SpecError, "tone: this value does not fit"),
     "a level twice": ({"factors": {"tone": ["a", "a"]}}, SpecError, "the level 'a' is given twice"),
@@ -202,7 +199,7 @@ WRONG: dict[str, tuple[dict[str, Any], type[QuaverError], str]] = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_bad_input_is_one_clear_error(name: str) -> None:
+def test_bad_input_is_one_clear_error(name):
     options, error, message = WRONG[name]
     with pytest.raises(error) as caught:
         made(**options)
@@ -210,7 +207,7 @@ def test_bad_input_is_one_clear_error(name: str) -> None:
     assert caught.value.where
 
 
-def test_a_score_part_says_whose_score_it_asks_for() -> None:
+def test_a_score_part_says_whose_score_it_asks_for():
     asks = {"text": "How likely is it that it is positive?", "score_of": "pos"}
     found = {
         v.factors["factor_output"]: (v.output, v.score_of) for v in made(factors=TWO, parts={"score": asks})
@@ -224,7 +221,7 @@ def test_a_score_part_says_whose_score_it_asks_for() -> None:
         made(three, prompt, factors=TWO, parts={"score": asks})
 
 
-def test_labels_without_definitions_cannot_be_defined() -> None:
+def test_labels_without_definitions_cannot_be_defined():
     bare = LabelSet((Label("pos", "positive"), Label("neg", "negative")))
     with pytest.raises(SpecError, match="has a definition"):
         made(bare, factors=TWO)

@@ -1,10 +1,6 @@
 """Examples: which are taken, what they look like, and that no sampled item is among them."""
 
-from __future__ import annotations
-
 from collections import Counter
-from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,7 +8,6 @@ from hypothesis import strategies as st
 from tests.studies import resolved, written
 
 from quaver.core.records import Item, Label, LabelSet, Variant
-from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import fingerprint
 from quaver.design.paraphrase.paraphraser import PromptContext
 from quaver.design.prompts.rendering import PromptWriter
@@ -26,7 +21,7 @@ PROMPT = Variant(
 SPARE = [Item(str(n), {"text": f"Text {n}."}, LABELS.codes[n % 3]) for n in range(30)]
 
 
-def context(spare: list[Item] = SPARE, sample: tuple[Item, ...] = ()) -> PromptContext:
+def context(spare=SPARE, sample=()):
     return PromptContext(PROMPT, LABELS, 1, spare, sample=sample)
 
 
@@ -34,7 +29,7 @@ def context(spare: list[Item] = SPARE, sample: tuple[Item, ...] = ()) -> PromptC
 
 
 @given(k=st.integers(0, 30), seed=st.integers(0, 1000))
-def test_labels_are_balanced_and_fewer_are_the_beginning_of_more(k: int, seed: int) -> None:
+def test_labels_are_balanced_and_fewer_are_the_beginning_of_more(k, seed):
     examples = drawn(context(), k, seed)
     assert len({one.id for one in examples}) == k
     counts = Counter(one.gold for one in examples)
@@ -42,11 +37,11 @@ def test_labels_are_balanced_and_fewer_are_the_beginning_of_more(k: int, seed: i
     assert examples == drawn(context(), 30, seed)[:k]
 
 
-def test_another_seed_draws_others() -> None:
+def test_another_seed_draws_others():
     assert len({tuple(one.id for one in drawn(context(), 3, seed)) for seed in range(10)}) > 5
 
 
-def test_no_example_has_the_text_of_a_sampled_item_or_of_another_example() -> None:
+def test_no_example_has_the_text_of_a_sampled_item_or_of_another_example():
     sample = tuple(Item(f"s{n}", {"text": f"  TEXT  {n}. "}) for n in range(27))
     twins = [Item("twin", {"text": "text 28."}, "pos"), *SPARE]
     examples = drawn(context(twins, sample), 3, 5)
@@ -55,7 +50,7 @@ def test_no_example_has_the_text_of_a_sampled_item_or_of_another_example() -> No
         drawn(context(twins, sample), 4, 5)
 
 
-def test_every_text_template_counts_as_a_text() -> None:
+def test_every_text_template_counts_as_a_text():
     sample = (Item("s", {"text": "A.", "title": "One"}),)
     spare = [Item("x", {"text": "B.", "title": "One"}, code) for code in LABELS.codes]
     spare += [Item("y", {"text": f"C{code}.", "title": code}, code) for code in LABELS.codes]
@@ -63,7 +58,7 @@ def test_every_text_template_counts_as_a_text() -> None:
     assert {one.id for one in drawn(both, 3, 1)} == {"y"}
 
 
-def test_items_without_gold_or_text_are_no_examples() -> None:
+def test_items_without_gold_or_text_are_no_examples():
     spare = [Item("x", {"text": "B."}), Item("y", {"text": " "}, "pos"), *SPARE[:3]]
     assert {one.id for one in drawn(context(spare), 3, 1)} == {"0", "1", "2"}
 
@@ -76,14 +71,14 @@ def test_items_without_gold_or_text_are_no_examples() -> None:
         (SPARE[:2], "balanced by class", "0 of 'mid'"),
     ],
 )
-def test_fewer_examples_than_asked_for(spare: list[Item], expected: str, found: str) -> None:
+def test_fewer_examples_than_asked_for(spare, expected, found):
     with pytest.raises(SpecError, match="fewer examples") as caught:
         Shots(k=3).levels(context(spare))
     assert expected in str(caught.value.expected)
     assert found in str(caught.value.found)
 
 
-def test_draws_are_levels() -> None:
+def test_draws_are_levels():
     levels = Shots(k=[0, 2], draws=3).levels(context())
     assert [level.name for level in levels] == ["0-shot", "2-shot 1", "2-shot 2", "2-shot 3"]
     assert len({str(level.origin["examples"]) for level in levels}) == 4
@@ -97,7 +92,7 @@ ITEMS = "id,text,truth\n" + "".join(f"{n},Text {n}.,{('positive', 'negative')[n 
 HAND = {"use": "shots"}
 
 
-def study(folder: Path, *variants: dict[str, Any], **prompt: Any) -> Experiment:
+def study(folder, *variants, **prompt):
     """A study; with ``HAND``, its examples are two of a table."""
     path = written(folder, "", ITEMS)
     (folder / "examples.csv").write_text("id,text,truth\nx,I like it.,positive\ny,Bad.,negative\n")
@@ -120,19 +115,19 @@ def study(folder: Path, *variants: dict[str, Any], **prompt: Any) -> Experiment:
     )
 
 
-def messages(made: Experiment, level: str) -> list[tuple[str, str]]:
+def messages(made, level):
     variant = next(one for one in made.variants if one.id == level)
     writer = PromptWriter(variant, made.labels)
     item = made.items[0]
     return [tuple(message) for message in writer.write(item, writer.text(item)).messages]
 
 
-def shown(made: Experiment) -> list[tuple[str, str]]:
+def shown(made):
     """The text and label of each example, in order."""
     return [(one.fields["text"], str(one.gold)) for one in made.variants[1].examples]
 
 
-def test_a_sampled_item_is_never_an_example(tmp_path: Path) -> None:
+def test_a_sampled_item_is_never_an_example(tmp_path):
     made = study(tmp_path, {"use": "shots", "k": [0, 10, 32]})
     sampled = {item.id for item in made.items}
     for variant in made.variants:
@@ -143,7 +138,7 @@ def test_a_sampled_item_is_never_an_example(tmp_path: Path) -> None:
     assert caught.value.where == "variants[0]"
 
 
-def test_turns_are_the_layout_filled_with_each_example(tmp_path: Path) -> None:
+def test_turns_are_the_layout_filled_with_each_example(tmp_path):
     made = study(tmp_path, HAND, layout="Review: {{ text }}\n{{ question }}", system="You code.")
     assert {("I like it.", "positive"), ("Bad.", "negative")} == {*shown(made)}
     asked = "Good or bad?\npositive or negative?"
@@ -157,14 +152,14 @@ def test_turns_are_the_layout_filled_with_each_example(tmp_path: Path) -> None:
     assert messages(made, "shots=0-shot")[1:] == [last]
 
 
-def test_examples_inside_the_message(tmp_path: Path) -> None:
+def test_examples_inside_the_message(tmp_path):
     made = study(tmp_path, HAND | {"place": "message"}, layout="{{ text }}\n{{ instruction }}")
     written_out = [f"{text}\nAnswer: {label}" for text, label in shown(made)]
     last = f"{made.items[0].fields['text']}\nGood or bad?"
     assert messages(made, "shots=2-shot") == [("user", "\n\n".join([*written_out, last]))]
 
 
-def test_a_layout_may_say_how_examples_are_written(tmp_path: Path) -> None:
+def test_a_layout_may_say_how_examples_are_written(tmp_path):
     layout = (
         "{% for one in examples %}<{{ one.text }}|{{ one.answer }}|{{ one.label }}>{% endfor %}{{ text }}"
     )
@@ -175,7 +170,7 @@ def test_a_layout_may_say_how_examples_are_written(tmp_path: Path) -> None:
     assert messages(made, "shots=0-shot") == [("user", text)]
 
 
-def test_a_plain_prompt_goes_on_from_its_examples(tmp_path: Path) -> None:
+def test_a_plain_prompt_goes_on_from_its_examples(tmp_path):
     made = study(
         tmp_path, HAND, layout="{{ text }} {{ question }}\nAnswer:", frame="plain", system="Reviews."
     )
@@ -185,7 +180,7 @@ def test_a_plain_prompt_goes_on_from_its_examples(tmp_path: Path) -> None:
     assert messages(made, "shots=2-shot") == [("plain", "\n\n".join(["Reviews.", *examples, last]))]
 
 
-def test_examples_cross_with_formats(tmp_path: Path) -> None:
+def test_examples_cross_with_formats(tmp_path):
     digits = {"postfix": "1 or 0?", "answers": {"positive": "1", "negative": "0"}}
     made = study(tmp_path, HAND, {"use": "formats", "formats": {"d": digits}})
     found = messages(made, "shots=2-shot,format=d")
@@ -193,7 +188,7 @@ def test_examples_cross_with_formats(tmp_path: Path) -> None:
     assert found[1] == ("assistant", digits["answers"][shown(made)[0][1]])
 
 
-def test_a_function_sees_the_examples_with_the_question(tmp_path: Path) -> None:
+def test_a_function_sees_the_examples_with_the_question(tmp_path):
     made = study(tmp_path, HAND)
     writer = PromptWriter(made.variants[1], made.labels)
     prompt = writer.write(made.items[0], "T")
@@ -202,7 +197,7 @@ def test_a_function_sees_the_examples_with_the_question(tmp_path: Path) -> None:
     assert question.splitlines() == ["Good or bad?", "positive or negative?"]
 
 
-def test_examples_decide_the_fingerprint(tmp_path: Path) -> None:
+def test_examples_decide_the_fingerprint(tmp_path):
     one, other = (study(tmp_path, {"use": "shots", "k": k}) for k in (2, 3))
     assert fingerprint(one, {}) != fingerprint(other, {})
 
@@ -213,7 +208,7 @@ HAND = {
 }
 
 
-def test_examples_that_are_given_are_shown_in_their_order(tmp_path: Path) -> None:
+def test_examples_that_are_given_are_shown_in_their_order(tmp_path):
     made = study(tmp_path, HAND)
     text = made.items[0].fields["text"]
     assert [content for role, content in messages(made, "shots=2-shot") if role != "system"] == [
@@ -227,12 +222,12 @@ def test_examples_that_are_given_are_shown_in_their_order(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("example", [{"text": "x", "label": "neutral"}, {"title": "x", "label": "positive"}])
-def test_a_wrong_example_is_named(tmp_path: Path, example: dict[str, str]) -> None:
+def test_a_wrong_example_is_named(tmp_path, example):
     with pytest.raises(QuaverError) as caught:
         study(tmp_path, {"use": "shots", "examples": [example]})
     assert "examples[0]" in str(caught.value.where)
 
 
-def test_more_examples_than_are_given(tmp_path: Path) -> None:
+def test_more_examples_than_are_given(tmp_path):
     with pytest.raises(SpecError, match="fewer examples"):
         study(tmp_path, HAND | {"k": 3})

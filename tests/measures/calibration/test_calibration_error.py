@@ -151,7 +151,7 @@ def test_two_evaluators_side_by_side():
         beside(both, ("said", "logit"))
 
 
-def test_a_bins_interval_counts_items_not_answers() -> None:
+def test_a_bins_interval_counts_items_not_answers():
     """Ten answers to each of four items, all alike: known as well as four answers are."""
     frame = pl.DataFrame(
         {

@@ -91,7 +91,7 @@ def test_gold_labels_that_are_still_to_come_are_a_reason():
     assert {one.reason for one in found} == {"fewer than two gold labels"}
 
 
-def test_the_corrected_share_of_a_label_of_sets_is_that_of_the_sets_that_hold_it() -> None:
+def test_the_corrected_share_of_a_label_of_sets_is_that_of_the_sets_that_hold_it():
     sets = ["tax", "tax;war", "war", "[]"] * 40
     labels = LabelSet(tuple(Label(one, one) for one in ("tax", "tax;war", "war", "[]")), "jaccard")
     frame = pl.DataFrame({"item": range(160), "label": sets, "gold": sets, "gold_probability": 0.5})

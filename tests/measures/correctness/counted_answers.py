@@ -1,7 +1,5 @@
 """Answers from files that hold their counts: a row an answer, as models take them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl
@@ -9,7 +7,7 @@ import polars as pl
 FOLDER = Path(__file__).parents[2] / "data"
 
 
-def answers(name: str) -> pl.DataFrame:
+def answers(name):
     """The answers of a file with the columns ``right`` and ``asked``."""
     counted = pl.read_csv(FOLDER / name)
     each = [

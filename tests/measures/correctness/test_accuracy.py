@@ -1,7 +1,5 @@
 """Accuracy against predictions whose share of errors is known."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 

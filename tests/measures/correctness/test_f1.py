@@ -95,7 +95,7 @@ def test_the_unanswered_as_a_class_of_their_own():
     assert [one.value for one in f1(whole, missing="category")[:2]] == [one.value for one in f1(whole)[:2]]
 
 
-def test_labels_without_gold_lower_the_macro_f1_and_not_the_one_of_frequent_labels() -> None:
+def test_labels_without_gold_lower_the_macro_f1_and_not_the_one_of_frequent_labels():
     """Of 12 a all, of 10 b 8 and of 2 c none are right, and d is nobody's gold label."""
     frame = pl.DataFrame(
         {

@@ -1,17 +1,14 @@
 """Errors of numbers, against pingouin."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 from scipy import special
 
-from quaver.core.records import Estimate, IntervalWarning, Label, Numbers
+from quaver.core.records import IntervalWarning, Label, Numbers
 from quaver.estimation.intervals import l_kurtosis
 from quaver.measures import accuracy, f1, label_shares
 
@@ -19,7 +16,7 @@ _HERE = Path(__file__).parents[2] / "agreement" / "pingouin_values.json"
 _TABLES = json.loads(_HERE.read_text())["tables"]
 
 
-def _found(answers: Any, gold: Any, **more: Any) -> dict[str, Estimate]:
+def _found(answers, gold, **more):
     texts = {repr(float(one)) for one in (*answers, *gold) if one is not None}
     labels = Numbers(tuple(Label(one, one, value=float(one)) for one in sorted(texts, key=float)), "ratio")
     frame = pl.DataFrame(
@@ -33,7 +30,7 @@ def _found(answers: Any, gold: Any, **more: Any) -> dict[str, Estimate]:
 
 
 @pytest.mark.parametrize("at", range(len(_TABLES)))
-def test_agreement_limits_and_correlation_are_pingouin_s(at: int) -> None:
+def test_agreement_limits_and_correlation_are_pingouin_s(at):
     known = _TABLES[at]
     table = np.array(known["table"])
     found = _found(table[:, 0], table[:, 1], resamples=0)
@@ -46,7 +43,7 @@ def test_agreement_limits_and_correlation_are_pingouin_s(at: int) -> None:
         assert found["accuracy_intraclass"].value == pytest.approx(known["icc"], abs=1e-9)
 
 
-def test_errors_by_hand_leave_out_what_has_no_number() -> None:
+def test_errors_by_hand_leave_out_what_has_no_number():
     # errors 1, −2 and 0 of three answers; the fourth item has none
     found = _found([2, 3, 7, None], [1, 5, 7, 9])
     assert found["accuracy"].value == 0.25
@@ -56,12 +53,12 @@ def test_errors_by_hand_leave_out_what_has_no_number() -> None:
     assert found["accuracy_mean_error"].n == 3
 
 
-def test_what_is_no_number_of_two_items_says_why() -> None:
+def test_what_is_no_number_of_two_items_says_why():
     assert _found([2], [1])["accuracy_correlation"].reason
     assert _found([None], [1])["accuracy_mean_error"].reason
 
 
-def test_numbers_are_no_classes() -> None:
+def test_numbers_are_no_classes():
     frame = pl.DataFrame({"item": [1, 2], "label": ["1", "2"], "gold": ["1", "3"]})
     labels = Numbers(tuple(Label(one, one, value=float(one)) for one in "123"), "ratio")
     for measure in (f1, label_shares):
@@ -69,11 +66,11 @@ def test_numbers_are_no_classes() -> None:
         assert one.value is None
 
 
-def _t(freedom: float) -> float:
+def _t(freedom):
     return float(special.stdtrit(freedom, 0.975))
 
 
-def _without_each(answers: Any, gold: Any, number: Any) -> tuple[Any, float]:
+def _without_each(answers, gold, number):
     """What each item adds to a number's error, √((n − 1) / n) of it, and as how many items they count."""
     n = len(gold)
     left = np.array([number(np.delete(answers, at), np.delete(gold, at)) for at in range(n)])
@@ -81,11 +78,11 @@ def _without_each(answers: Any, gold: Any, number: Any) -> tuple[Any, float]:
     return each, float((each**2).sum() ** 2 / (each**4).sum())
 
 
-def _halls(bound: float, skewness: float) -> float:
+def _halls(bound, skewness):
     return float(3 * (np.cbrt(1 + skewness * (bound - skewness / 6)) - 1) / skewness)
 
 
-def test_the_interval_of_a_correlation_is_one_of_its_z_by_the_jackknife() -> None:
+def test_the_interval_of_a_correlation_is_one_of_its_z_by_the_jackknife():
     rng = np.random.default_rng(5)
     gold = np.exp(rng.normal(3, 0.6, 30))
     answers = gold + rng.normal(0, 8, 30)
@@ -98,7 +95,7 @@ def test_the_interval_of_a_correlation_is_one_of_its_z_by_the_jackknife() -> Non
     assert (found.low, found.high) == pytest.approx((low, high), rel=1e-9)
 
 
-def test_a_mean_error_has_no_more_degrees_of_freedom_than_its_items_show() -> None:
+def test_a_mean_error_has_no_more_degrees_of_freedom_than_its_items_show():
     answers, gold = np.r_[np.zeros(19), 100.0], np.r_[np.arange(19) % 3, 0.0]
     found = _found(answers, gold)["accuracy_bias"]
     each, events = _without_each(answers, gold, lambda x, y: (x - y).mean())
@@ -107,7 +104,7 @@ def test_a_mean_error_has_no_more_degrees_of_freedom_than_its_items_show() -> No
     assert found.high - found.low == pytest.approx(2 * half, rel=1e-9)
 
 
-def test_errors_with_long_tails_are_warned_of_and_normal_ones_are_not() -> None:
+def test_errors_with_long_tails_are_warned_of_and_normal_ones_are_not():
     u = (np.arange(200) + 0.5) / 200
     gold = np.random.default_rng(1).permutation(200) * 1.0
     flagged = {"accuracy_lower_limit", "accuracy_upper_limit", "accuracy_correlation", "accuracy_intraclass"}
@@ -120,7 +117,7 @@ def test_errors_with_long_tails_are_warned_of_and_normal_ones_are_not() -> None:
         assert warned - {"accuracy"} == expected  # of which no answer is exactly right
 
 
-def test_l_kurtosis_is_that_of_known_distributions() -> None:
+def test_l_kurtosis_is_that_of_known_distributions():
     # Hosking (1990), table 1: uniform 0, exponential 1/6, Gumbel 0.1504, normal 0.1226
     u = (np.arange(200_000) + 0.5) / 200_000
     quantiles = {0.0: u, 1 / 6: -np.log1p(-u), 0.1504: -np.log(-np.log(u)), 0.1226: special.ndtri(u)}
@@ -132,9 +129,9 @@ def test_l_kurtosis_is_that_of_known_distributions() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("skewed", [False, True])
-def test_intervals_hold_the_truth(skewed: bool) -> None:
-    held: dict[str, list[bool]] = {}
-    truth: dict[str, float] = {}
+def test_intervals_hold_the_truth(skewed):
+    held = {}
+    truth = {}
     for seed in range(401):
         rng = np.random.default_rng(seed)
         n = 60_000 if seed == 0 else 80
@@ -151,7 +148,7 @@ def test_intervals_hold_the_truth(skewed: bool) -> None:
     assert all(0.92 <= share <= 0.985 for share in shares.values()), shares
 
 
-def test_an_outlier_under_one_prompt_leaves_the_numbers_of_another_as_they_are() -> None:
+def test_an_outlier_under_one_prompt_leaves_the_numbers_of_another_as_they_are():
     rng = np.random.default_rng(2)
     gold = rng.normal(50, 10, 40).round(1)
     answers = (gold + rng.normal(23, 5, 40)).round(1)

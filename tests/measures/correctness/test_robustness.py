@@ -106,7 +106,7 @@ def test_one_item_has_no_correction_but_zero():
     assert (found.low, found.high) == (0, 1)
 
 
-def test_spreads_against_the_models_sizes() -> None:
+def test_spreads_against_the_models_sizes():
     """Spreads of 1, 1/2 and 0 in models of 1, 2 and 3: a rank correlation of -1."""
     rows = [
         (model, variant, item, "a" if variant == "v" or item < right else "b", "a")

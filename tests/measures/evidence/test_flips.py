@@ -1,18 +1,16 @@
 """Flips, and whether a factor moves labels, where items come in groups and prompts differ in their noise."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest
 
-from quaver.core.records import Estimate, Label, LabelSet
+from quaver.core.records import Label, LabelSet
 from quaver.measures.evidence.verdict_evidence import answer_quality, verdict_evidence
 
 LABELS = LabelSet(tuple(Label(code, code) for code in "ab"))
 
 
-def study(seed: int, noise: list[float], groups: int = 60, moved: float = 0.0) -> pl.DataFrame:
+def study(seed, noise, groups=60, moved=0.0):
     """Sixty items in groups; each prompt draws labels of some afresh, the first turns some into b."""
     rng = np.random.default_rng(seed)
     again = rng.random((groups, len(noise))) < noise
@@ -30,12 +28,12 @@ def study(seed: int, noise: list[float], groups: int = 60, moved: float = 0.0) -
     )
 
 
-def shift(frame: pl.DataFrame, group: str | None = None) -> Estimate:
+def shift(frame, group=None):
     found = verdict_evidence(frame, ["variant"], labels=LABELS, group=group)
     return next(one for one in found if one.measure == "label_shift")
 
 
-def test_a_noisy_prompt_is_no_shift_and_one_that_moves_labels_is() -> None:
+def test_a_noisy_prompt_is_no_shift_and_one_that_moves_labels_is():
     noisy = [shift(study(seed, [0.9, 0.05, 0.05, 0.05])) for seed in range(40)]
     assert np.mean([one.details["p"] <= 0.05 for one in noisy]) <= 0.15
     assert np.mean([one.low == 0 for one in noisy]) >= 0.85
@@ -45,7 +43,7 @@ def test_a_noisy_prompt_is_no_shift_and_one_that_moves_labels_is() -> None:
     assert (clear.cell["label"], clear.details["lowest"]) == ("a", "0")
 
 
-def test_every_flip_is_of_groups_where_items_come_in_groups() -> None:
+def test_every_flip_is_of_groups_where_items_come_in_groups():
     frame = study(2, [0.3, 0.3, 0.3], groups=12).with_columns(gold=pl.lit("a"))
     alone = verdict_evidence(frame, ["variant"], labels=LABELS)
     together = verdict_evidence(frame, ["variant"], labels=LABELS, group="author")
@@ -57,7 +55,7 @@ def test_every_flip_is_of_groups_where_items_come_in_groups() -> None:
             assert other.n == 12
 
 
-def test_failed_calls_of_a_group_are_not_so_many_failures() -> None:
+def test_failed_calls_of_a_group_are_not_so_many_failures():
     frame = study(3, [0.2, 0.2]).with_columns(
         author=pl.col("item") // 5,
         status=pl.when(pl.col("item") < 10).then(pl.lit("error")).otherwise(pl.lit("valid")),
@@ -69,7 +67,7 @@ def test_failed_calls_of_a_group_are_not_so_many_failures() -> None:
     assert together.high - together.low > alone.high - alone.low
 
 
-def test_repeats_of_a_prompt_are_no_pair_of_prompts() -> None:
+def test_repeats_of_a_prompt_are_no_pair_of_prompts():
     frame = pl.DataFrame({"item": [1] * 4, "variant": list("vvww"), "label": list("aaab")})
     shares = {one.measure: one.value for one in verdict_evidence(frame, labels=LABELS)}
     # of four pairs of a label of v and one of w two differ; of the two pairs of repeats one does

@@ -1,17 +1,15 @@
 """Labels where they are given, and prompts that deviate, with numbers worked by hand."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 
-from quaver.core.records import Estimate, Label, LabelSet, Numbers
+from quaver.core.records import Label, LabelSet, Numbers
 from quaver.measures.evidence.verdict_evidence import verdict_evidence
 
 LABELS = LabelSet(tuple(Label(code, code) for code in "abc"))
 
 
-def answers(rows: dict[str, str], gold: str | None) -> pl.DataFrame:
+def answers(rows, gold):
     """A row an answer: prompts by name, each with a label a text (a blank is none)."""
     return pl.DataFrame(
         [
@@ -24,7 +22,7 @@ def answers(rows: dict[str, str], gold: str | None) -> pl.DataFrame:
     )
 
 
-def named(frame: pl.DataFrame, measure: str) -> dict[str, Estimate]:
+def named(frame, measure):
     found = verdict_evidence(frame, labels=LABELS)
     return {
         one.cell.get("label", one.cell.get("variant", "")): one
@@ -33,7 +31,7 @@ def named(frame: pl.DataFrame, measure: str) -> dict[str, Estimate]:
     }
 
 
-def test_a_label_is_right_in_the_share_of_its_uses_that_are_the_gold_label() -> None:
+def test_a_label_is_right_in_the_share_of_its_uses_that_are_the_gold_label():
     frame = answers({"p": "aabb ", "q": "aaabb"}, gold="aabbc")
     found = named(frame, "label_right")
     # a: four uses right, one of a b; b: two and one right, one of the c; c is never given
@@ -45,7 +43,7 @@ def test_a_label_is_right_in_the_share_of_its_uses_that_are_the_gold_label() -> 
     assert found["b"].details["texts"] == 3
 
 
-def test_what_is_left_without_a_label_that_is_surely_wrong_is_judged_by_itself() -> None:
+def test_what_is_left_without_a_label_that_is_surely_wrong_is_judged_by_itself():
     gold = "a" * 40 + "b" * 40 + "c" * 40
     given = "a" * 40 + "b" * 40 + "b" * 40  # each b of two is a c
     frame = answers({"p": given, "q": given}, gold)
@@ -56,7 +54,7 @@ def test_what_is_left_without_a_label_that_is_surely_wrong_is_judged_by_itself()
     assert not named(answers({"p": gold, "q": gold}, gold), "others_wrong")
 
 
-def test_a_prompt_is_held_against_the_others_on_the_same_texts_and_its_move_is_named() -> None:
+def test_a_prompt_is_held_against_the_others_on_the_same_texts_and_its_move_is_named():
     gold = "aaaabbbbcc"
     frame = answers({"p": gold, "q": gold, "r": "aaaabbbbaa"}, gold)
     found = named(frame, "prompt_worse")
@@ -67,7 +65,7 @@ def test_a_prompt_is_held_against_the_others_on_the_same_texts_and_its_move_is_n
     assert [details[name] for name in ("source", "target", "moved", "usual")] == ["c", "a", 1.0, 0.0]
 
 
-def test_without_gold_labels_a_prompt_is_held_against_the_other_prompts_labels() -> None:
+def test_without_gold_labels_a_prompt_is_held_against_the_other_prompts_labels():
     same = "aaaabbbbcc"
     frame = answers({"p": same, "q": same, "r": same, "s": "aaaabbbbaa"}, None)
     found = named(frame, "prompt_apart")
@@ -77,11 +75,11 @@ def test_without_gold_labels_a_prompt_is_held_against_the_other_prompts_labels()
     assert found["s"].details["source"] == "c"
 
 
-def test_of_two_prompts_none_deviates() -> None:
+def test_of_two_prompts_none_deviates():
     assert not named(answers({"p": "aabb", "q": "abab"}, None), "prompt_apart")
 
 
-def test_without_gold_labels_a_label_is_held_against_what_other_prompts_give() -> None:
+def test_without_gold_labels_a_label_is_held_against_what_other_prompts_give():
     found = named(answers({"p": "aaac", "q": "aaca", "r": "aaaa"}, None), "label_kept")
     # a: 3 · 2 pairs in each of two texts, and 4 of 6 about each of the others, of which 2 agree; c: never
     assert found["a"].value == pytest.approx((6 + 6 + 2 + 2) / (6 + 6 + 4 + 4))
@@ -90,7 +88,7 @@ def test_without_gold_labels_a_label_is_held_against_what_other_prompts_give() -
     assert not named(answers({"p": "aaac", "q": "aaca"}, "aaaa"), "label_kept")
 
 
-def test_sets_are_judged_label_by_label() -> None:
+def test_sets_are_judged_label_by_label():
     sets = ["a", "a;b", "b", "[]", "a;b"]
     labels = LabelSet(tuple(Label(code, code) for code in ("a", "b", "a;b", "[]")), "masi")
     gold = ["a", "a;b", "b", "b", "a"]
@@ -103,7 +101,7 @@ def test_sets_are_judged_label_by_label() -> None:
     assert right == {"a": 1.0, "b": pytest.approx(2 / 3)}
 
 
-def test_numbers_are_held_against_what_the_gold_labels_add_up_to() -> None:
+def test_numbers_are_held_against_what_the_gold_labels_add_up_to():
     codes = [0.0, 10.0, 30.0, 90.0]
     numbers = Numbers(tuple(Label(f"{code:g}", f"{code:g}", value=code) for code in codes), "ratio")
     frame = pl.DataFrame(

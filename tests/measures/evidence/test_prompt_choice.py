@@ -1,21 +1,16 @@
 """The prompt that may be chosen: which are odd, which is best, and when there is nothing to choose."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 import polars as pl
 import pytest
 
-from quaver.core.records import Estimate, Label, LabelSet
+from quaver.core.records import Label, LabelSet
 from quaver.measures.evidence.verdict_evidence import verdict_evidence
 
 LABELS = LabelSet(tuple(Label(code, code) for code in "ab"))
 
 
-def study(answer: Callable[[int, str], str | None], prompts: str = "vwxyz", items: int = 60) -> pl.DataFrame:
+def study(answer, prompts="vwxyz", items=60):
     rows = [
         (item, prompt, answer(item, prompt), "ab"[item % 2], f"writer {item // 10}")
         for item in range(items)
@@ -24,18 +19,18 @@ def study(answer: Callable[[int, str], str | None], prompts: str = "vwxyz", item
     return pl.DataFrame(rows, schema=["item", "variant", "label", "gold", "author"], orient="row")
 
 
-def chosen(frame: pl.DataFrame, **options: Any) -> dict[str, Estimate]:
+def chosen(frame, **options):
     estimates = verdict_evidence(frame, labels=LABELS, **options)
     names = "rest_", "best_prompt_", "broken_prompts"
     return {one.measure: one for one in estimates if one.measure.startswith(names)}
 
 
-def odd(item: int, prompt: str) -> str:
+def odd(item, prompt):
     """The third prompt turns every other pair of labels about."""
     return "ab"[(item + (prompt == "x" and item // 2 % 2 == 0)) % 2]
 
 
-def test_the_odd_prompt_is_left_out_and_the_rest_agree() -> None:
+def test_the_odd_prompt_is_left_out_and_the_rest_agree():
     found = chosen(study(odd).drop("gold"))
     rest = found["rest_agreement"]
     assert (rest.value, rest.details["without"], rest.details["prompts"]) == (1.0, ["x"], 4)
@@ -43,7 +38,7 @@ def test_the_odd_prompt_is_left_out_and_the_rest_agree() -> None:
     assert "best_prompt_better" not in found
 
 
-def test_with_gold_labels_the_rest_is_judged_by_them() -> None:
+def test_with_gold_labels_the_rest_is_judged_by_them():
     found = chosen(study(odd))
     assert (found["rest_wrong"].value, found["rest_gold_agreement"].value) == (0.0, 1.0)
     better = found["best_prompt_better"]
@@ -52,7 +47,7 @@ def test_with_gold_labels_the_rest_is_judged_by_them() -> None:
     assert better.confidence_level == pytest.approx(0.99)  # for five prompts at once
 
 
-def test_a_prompt_whose_answers_have_no_label_is_left_out() -> None:
+def test_a_prompt_whose_answers_have_no_label_is_left_out():
     found = chosen(study(lambda item, prompt: None if prompt == "v" else "ab"[item % 2], "vwx"))
     assert found["rest_agreement"].details == {
         **found["rest_agreement"].details,
@@ -62,7 +57,7 @@ def test_a_prompt_whose_answers_have_no_label_is_left_out() -> None:
     assert found["rest_unlabelled"].value == 0
 
 
-def test_up_to_how_many_prompts_like_these_could_be_broken() -> None:
+def test_up_to_how_many_prompts_like_these_could_be_broken():
     none = chosen(study(lambda item, _: "ab"[item % 2]))["broken_prompts"]
     assert (none.value, none.n, none.unit) == (0.0, 5, "prompt")
     assert none.high == pytest.approx(1 - 0.05 ** (1 / 5))
@@ -71,7 +66,7 @@ def test_up_to_how_many_prompts_like_these_could_be_broken() -> None:
     assert one.high == pytest.approx(0.657, abs=1e-3)  # where one or none of five has a chance of 5%
 
 
-def test_prompts_that_are_alike_are_not_chosen_among() -> None:
+def test_prompts_that_are_alike_are_not_chosen_among():
     """Of forty studies of five prompts that are equally noisy hardly one has an odd or a better prompt."""
     studies = []  # "v" to "z" are 3, 4, 0, 1 and 2 modulo 5
     for seed in range(40):
@@ -83,26 +78,26 @@ def test_prompts_that_are_alike_are_not_chosen_among() -> None:
     assert sum(found["best_prompt_better"].low > 0 for found in studies) <= 1
 
 
-def test_three_prompts_against_two_have_no_odd_one_that_leaves_agreement() -> None:
+def test_three_prompts_against_two_have_no_odd_one_that_leaves_agreement():
     found = chosen(study(lambda item, prompt: "ab"[(item + (prompt in "yz")) % 2]).drop("gold"))
     assert "rest_agreement" not in found or found["rest_agreement"].low < 0.8
 
 
-def test_an_answer_without_a_label_is_wrong_for_the_best_prompt() -> None:
-    def answer(item: int, prompt: str) -> str | None:
+def test_an_answer_without_a_label_is_wrong_for_the_best_prompt():
+    def answer(item, prompt):
         return None if prompt == "w" and item < 15 else "ab"[item % 2] if prompt in "vw" else "a"
 
     best = chosen(study(answer, "wv"))["best_prompt_wrong"]
     assert (best.cell["variant"], best.value) == ("v", 0.0)
 
 
-def test_intervals_are_of_groups_where_items_come_in_groups() -> None:
+def test_intervals_are_of_groups_where_items_come_in_groups():
     alone, together = (chosen(study(odd), group=group)["best_prompt_better"] for group in (None, "author"))
     assert (alone.value, together.unit) == (together.value, "author")
     assert together.n == 6
 
 
-def test_of_one_prompt_there_is_nothing_to_choose() -> None:
+def test_of_one_prompt_there_is_nothing_to_choose():
     assert chosen(study(odd, "v")) == {}
     failed = study(odd).with_columns(
         status=pl.when(pl.col("variant") == "v").then(pl.lit("valid")).otherwise(pl.lit("error"))

@@ -1,24 +1,22 @@
 """What a verdict may vouch for: classes, groups, texts without a label, and coders."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 
-from quaver.core.records import Estimate, Label, LabelSet
+from quaver.core.records import Label, LabelSet
 from quaver.measures.evidence.counted_answers import likeness
 from quaver.measures.evidence.verdict_evidence import verdict_evidence
 
 LABELS = LabelSet(tuple(Label(code, code) for code in "ab"))
 
 
-def frame(labels: list[str | None], gold: str, **columns: list[str | None]) -> pl.DataFrame:
+def frame(labels, gold, **columns):
     """A row a text, of one prompt."""
     items = [str(at) for at in range(len(labels))]
     return pl.DataFrame({"item": items, "variant": "v", "label": labels, "gold": list(gold), **columns})
 
 
-def by_name(found: list[Estimate]) -> dict[tuple[str, ...], Estimate]:
+def by_name(found):
     names = ("group", "level", "label")
     vouched = "class_", "group_", "label_right", "step_given", "unlabelled_texts", "coders_differ"
     return {
@@ -28,9 +26,9 @@ def by_name(found: list[Estimate]) -> dict[tuple[str, ...], Estimate]:
     }
 
 
-def test_the_recall_of_each_class_in_each_group_and_what_has_no_label() -> None:
-    labels: list[str | None] = ["a", "a", None, "b", "a", "b", "a", None]
-    party: list[str | None] = ["x", "x", "x", "x", "y", "y", "y", None]
+def test_the_recall_of_each_class_in_each_group_and_what_has_no_label():
+    labels = ["a", "a", None, "b", "a", "b", "a", None]
+    party = ["x", "x", "x", "x", "y", "y", "y", None]
     found = by_name(
         verdict_evidence(frame(labels, "aaabbbba", party=party), labels=LABELS, compared=["party"])
     )
@@ -51,25 +49,19 @@ def test_the_recall_of_each_class_in_each_group_and_what_has_no_label() -> None:
     assert (details["texts"], details["found"], details["parts"]) == (4, 2, 7)
 
 
-def test_intervals_of_many_parts_hold_at_once() -> None:
-    labels: list[str | None] = list("ab" * 50)
-    party: list[str | None] = [f"g{at % 10}" for at in range(100)]
+def test_intervals_of_many_parts_hold_at_once():
+    labels = list("ab" * 50)
+    party = [f"g{at % 10}" for at in range(100)]
     alone = by_name(verdict_evidence(frame(labels, "ab" * 50), labels=LABELS))
     among = by_name(
         verdict_evidence(frame(labels, "ab" * 50, party=party), labels=LABELS, compared=["party"])
     )
     one, other = alone["class_found", "a"], among["class_found", "a"]
-    assert one.low is not None
-    assert other.low is not None
     assert other.low < one.low < 1.0
 
 
-def test_coders_are_compared_with_most_of_the_others() -> None:
-    columns: dict[str, list[str | None]] = {
-        "ann": ["a", "a", "b"],
-        "bo": ["a", "b", "b"],
-        "cy": ["a", "b", "a"],
-    }
+def test_coders_are_compared_with_most_of_the_others():
+    columns = {"ann": ["a", "a", "b"], "bo": ["a", "b", "b"], "cy": ["a", "b", "a"]}
     found = by_name(
         verdict_evidence(frame(["a", "b", "b"], "abb", **columns), labels=LABELS, coders=[*columns])
     )
@@ -77,10 +69,10 @@ def test_coders_are_compared_with_most_of_the_others() -> None:
     assert found["coders_differ",].value == pytest.approx(2 / 5)
 
 
-def test_on_a_scale_each_group_is_held_against_all_texts_and_steps_that_are_never_given_are_named() -> None:
+def test_on_a_scale_each_group_is_held_against_all_texts_and_steps_that_are_never_given_are_named():
     scale = LabelSet(tuple(Label(code, code) for code in "123"), "ordinal")
-    labels: list[str | None] = ["1", "1", "3", "3", "3", "1", None]
-    party: list[str | None] = [*"xxxyyy", None]
+    labels = ["1", "1", "3", "3", "3", "1", None]
+    party = [*"xxxyyy", None]
     found = by_name(verdict_evidence(frame(labels, "1231132", party=party), labels=scale, compared=["party"]))
     # of the pairs a label and the label of another text, by chance: 1 is two steps from 3, one from 2
     chance = sum((int(one or 0) - int(other)) ** 2 / 4 for one in labels[:-1] for other in "123113") / 36
@@ -94,14 +86,13 @@ def test_on_a_scale_each_group_is_held_against_all_texts_and_steps_that_are_neve
     ("level", "expected"),
     [("ordinal", [1.0, 0.75, 0.0]), ("interval", [1.0, 1 - 1 / 81, 0.0]), ("ratio", [1.0, 0.834, 0.0])],
 )
-def test_how_alike_two_labels_are(level: str, expected: list[float]) -> None:
-    labels = LabelSet(tuple(Label(str(v), str(v), value=v) for v in (1.0, 2.0, 10.0)), level)  # type: ignore[arg-type]
+def test_how_alike_two_labels_are(level, expected):
+    labels = LabelSet(tuple(Label(str(v), str(v), value=v) for v in (1.0, 2.0, 10.0)), level)
     like = likeness(labels)
-    assert like is not None
     assert like[0].tolist() == pytest.approx(expected, abs=1e-3)
 
 
-def test_a_step_between_neighbours_weighs_little_on_a_scale() -> None:
+def test_a_step_between_neighbours_weighs_little_on_a_scale():
     scale = LabelSet(tuple(Label(code, code) for code in "12345"), "ordinal")
     rows = [
         (str(at), prompt, str(min(5, 1 + at % 5 + (prompt == "w")))) for at in range(50) for prompt in "vw"
@@ -116,7 +107,7 @@ def test_a_step_between_neighbours_weighs_little_on_a_scale() -> None:
     assert (ordinal["flips_agreement"] or 0.0) > 0.6
 
 
-def test_every_estimate_says_in_words_how_it_was_computed() -> None:
+def test_every_estimate_says_in_words_how_it_was_computed():
     frame = pl.DataFrame(
         {
             "item": [1, 1, 2, 2] * 2,
@@ -139,21 +130,19 @@ def test_every_estimate_says_in_words_how_it_was_computed() -> None:
         ("every sixth", {}),
     ],
 )
-def test_what_items_without_a_label_have_in_common_is_named_where_it_is_clear(
-    bare: str, expected: dict[str, object]
-) -> None:
+def test_what_items_without_a_label_have_in_common_is_named_where_it_is_clear(bare, expected):
     at = range(60)
     is_bare = {"the long ones": lambda n: n >= 50, "one party": lambda n: n % 5 == 0 and n < 50}
     without = is_bare.get(bare, lambda n: n % 6 == 0)
-    labels: list[str | None] = [None if without(n) else "ab"[n % 2] for n in at]
-    party: list[str | None] = ["x" if n % 5 == 0 else "y" for n in at]
+    labels = [None if without(n) else "ab"[n % 2] for n in at]
+    party = ["x" if n % 5 == 0 else "y" for n in at]
     answers = frame(labels, "ab" * 30, party=party).with_columns(text_words=pl.Series(at))
     one = by_name(verdict_evidence(answers, labels=LABELS, compared=["party"]))["unlabelled_texts",]
     names = {"trait", "shared"} & {*one.details}
     assert {name: one.details[name] for name in names} == expected
 
 
-def test_calls_that_all_failed_say_nothing_of_labels() -> None:
+def test_calls_that_all_failed_say_nothing_of_labels():
     answers = frame([None] * 3, "aba").with_columns(status=pl.lit("error"), text_words=pl.Series([3, 4, 5]))
     found = {one.measure: one.value for one in verdict_evidence(answers, labels=LABELS)}
     assert found["failed_calls"] == 1.0
@@ -162,7 +151,7 @@ def test_calls_that_all_failed_say_nothing_of_labels() -> None:
     assert "unlabelled_texts" not in found
 
 
-def test_a_column_of_probabilities_is_no_hindrance() -> None:
+def test_a_column_of_probabilities_is_no_hindrance():
     answers = frame(["a", "b"], "ab").with_columns(probabilities=pl.Series([[0.9, 0.1], [0.2, 0.8]]))
     found = {one.measure: one.value for one in verdict_evidence(answers, labels=LABELS)}
     assert found["correct_answers"] == 1.0

@@ -1,7 +1,5 @@
 """Prompt stability scores as means of alphas, worked by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest
@@ -9,12 +7,7 @@ import pytest
 import quaver.measures.stability.prompt_stability as paraphrases
 from quaver.agreement.coefficients import krippendorff_alpha
 from quaver.errors import MeasureError
-from quaver.measures.stability.prompt_stability import (
-    inter_model,
-    inter_pss,
-    intra_pss,
-    original_agreement,
-)
+from quaver.measures.stability.prompt_stability import inter_model, inter_pss, intra_pss, original_agreement
 
 FAST = {"resamples": 200}
 

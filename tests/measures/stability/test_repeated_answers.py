@@ -2,11 +2,7 @@ import polars as pl
 import pytest
 
 from quaver.errors import MeasureError
-from quaver.measures.stability.repeated_answers import (
-    answer_entropy,
-    mode_frequency,
-    strict_stability,
-)
+from quaver.measures.stability.repeated_answers import answer_entropy, mode_frequency, strict_stability
 
 SAID = {("q1", "v"): "aaaa", ("q1", "w"): "aaab", ("q2", "v"): "aab-", ("q2", "w"): "bbb-"}
 FRAME = pl.DataFrame(

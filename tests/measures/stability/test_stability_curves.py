@@ -1,7 +1,5 @@
 """Prompt stability by repeat, temperature and share of the items."""
 
-from __future__ import annotations
-
 import krippendorff
 import numpy as np
 import polars as pl

@@ -1,7 +1,5 @@
 """The alternative annotator test, against its definition written out a second time."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest
@@ -14,22 +12,20 @@ from quaver.measures.validity.alternative_annotator import alternative_annotator
 CODERS = ["ana", "ben", "cleo", "dan"]
 
 
-def frame(
-    seed: int = 0, items: int = 120, *, model: float = 0.8, people: float = 0.8, gaps: float = 0.1
-) -> pl.DataFrame:
+def frame(seed=0, items=120, *, model=0.8, people=0.8, gaps=0.1):
     draw = np.random.default_rng(seed)
     truth = draw.integers(0, 3, items)
 
-    def labelled(right: float, gone: float) -> list[str | None]:
+    def labelled(right, gone):
         said = np.where(draw.random(items) < right, truth, draw.integers(0, 3, items))
         return [None if draw.random() < gone else "abc"[one] for one in said]
 
-    columns: dict[str, object] = {"item": list(range(items)), "label": labelled(model, 0.05)}
+    columns = {"item": list(range(items)), "label": labelled(model, 0.05)}
     columns |= {name: labelled(people, gaps) for name in CODERS}
     return pl.DataFrame(columns)
 
 
-def by_definition(rows: pl.DataFrame, coder: str, epsilon: float) -> tuple[float, float, float]:
+def by_definition(rows, coder, epsilon):
     """Advantage of the model and of a coder, and the p value."""
     model, person = [], []
     for row in rows.iter_rows(named=True):
@@ -50,7 +46,7 @@ def by_definition(rows: pl.DataFrame, coder: str, epsilon: float) -> tuple[float
 
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("epsilon", [0.0, 0.2])
-def test_it_is_as_it_is_defined(seed: int, epsilon: float) -> None:
+def test_it_is_as_it_is_defined(seed, epsilon):
     rows = frame(seed)
     found = {
         (e.measure, e.cell["coder"]): e for e in alternative_annotator(rows, coders=CODERS, epsilon=epsilon)
@@ -70,7 +66,7 @@ def test_it_is_as_it_is_defined(seed: int, epsilon: float) -> None:
     assert mean.value == pytest.approx(np.mean([model for model, *_ in wanted.values()]))
 
 
-def test_a_model_that_is_one_of_them_passes_and_one_that_guesses_does_not() -> None:
+def test_a_model_that_is_one_of_them_passes_and_one_that_guesses_does_not():
     passes = [
         next(
             e.value
@@ -82,7 +78,7 @@ def test_a_model_that_is_one_of_them_passes_and_one_that_guesses_does_not() -> N
     assert passes == [1.0, 0.0]
 
 
-def test_a_worse_model_wins_rarely_against_any_coder() -> None:
+def test_a_worse_model_wins_rarely_against_any_coder():
     """A model that is as far behind as the margin: each test rejects in one case of twenty or less."""
     wins = []
     for seed in range(60):
@@ -94,7 +90,7 @@ def test_a_worse_model_wins_rarely_against_any_coder() -> None:
     assert np.mean(wins) <= 0.1
 
 
-def test_prompts_vote_and_an_answer_without_a_label_agrees_with_nobody() -> None:
+def test_prompts_vote_and_an_answer_without_a_label_agrees_with_nobody():
     rows = pl.DataFrame(
         {
             "item": [1, 1, 1, 2, 2, 2],
@@ -110,7 +106,7 @@ def test_prompts_vote_and_an_answer_without_a_label_agrees_with_nobody() -> None
     assert (dropped[0].value, dropped[0].n) == (1.0, 1)
 
 
-def test_numbers_are_compared_by_their_distance() -> None:
+def test_numbers_are_compared_by_their_distance():
     labels = LabelSet(tuple(Label(str(n), str(n)) for n in range(1, 6)), "interval")
     rows = pl.DataFrame(
         {"item": [1, 2], "label": ["3", "1"], "ana": ["5", "1"], "ben": ["2", "1"], "cleo": ["2", "2"]}
@@ -124,7 +120,7 @@ def test_numbers_are_compared_by_their_distance() -> None:
     assert found["ben"].details["coder_advantage"] == 0.5  # of 5 and 2, 3 is nearer on the whole than 2
 
 
-def test_groups_are_the_units_of_the_test() -> None:
+def test_groups_are_the_units_of_the_test():
     rows = frame(4, 60)
     thrice = pl.concat(
         [
@@ -140,11 +136,11 @@ def test_groups_are_the_units_of_the_test() -> None:
 
 
 @pytest.mark.parametrize("coders", [["ana"], ["ana", "ben"]])
-def test_it_takes_three_coders(coders: list[str]) -> None:
+def test_it_takes_three_coders(coders):
     assert {e.reason for e in alternative_annotator(frame(), coders=coders)} == {"fewer than three coders"}
 
 
-def test_coders_who_share_no_item() -> None:
+def test_coders_who_share_no_item():
     rows = pl.DataFrame(
         {
             "item": [1, 2, 3],

@@ -1,16 +1,11 @@
 """The rates of answers without a label, and why they have none."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 
 from quaver.measures.correctness.factor_effects import factor_effects
 from quaver.measures.evidence.verdict_evidence import answer_quality
-from quaver.measures.validity.answer_quality import (
-    MOST_REASONS,
-    compliance,
-)
+from quaver.measures.validity.answer_quality import MOST_REASONS, compliance
 
 FRAME = pl.DataFrame(
     {
@@ -44,7 +39,7 @@ def test_items_without_any_answer_are_counted():
     assert (bare.details["times"], bare.details["items"]) == (0, 0)
 
 
-def failing(*reasons: str) -> pl.DataFrame:
+def failing(*reasons):
     """An item an answer, none of them with a label."""
     frame = pl.DataFrame({"item": range(len(reasons)), "reason": reasons})
     return frame.with_columns(label=pl.lit(None, pl.String), status=pl.lit("no_label"))

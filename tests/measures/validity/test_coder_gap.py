@@ -1,26 +1,21 @@
 """Whether a model is further from the coders than they are from each other."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import polars as pl
 import pytest
 
-from quaver.core.records import Estimate
 from quaver.errors import MeasureError
 from quaver.measures.validity.coders import coder_agreement
 
 CODERS = ("anna", "ben", "cleo")
 
 
-def study(seed: int = 0, items: int = 80, model: float = 0.3, people: float = 0.1) -> pl.DataFrame:
+def study(seed=0, items=80, model=0.3, people=0.1):
     """Two prompts; people and the model flip the true label with these probabilities."""
     random = np.random.default_rng(seed)
     truth = random.random(items) < 0.5
 
-    def flipped(share: float) -> list[str]:
+    def flipped(share):
         return np.where(truth ^ (random.random(items) < share), "a", "b").tolist()
 
     coded = {name: flipped(people) for name in CODERS}
@@ -31,12 +26,12 @@ def study(seed: int = 0, items: int = 80, model: float = 0.3, people: float = 0.
     return pl.concat([part.with_columns(pl.col("item").cast(pl.Int64)) for part in parts])
 
 
-def coder_gap(frame: pl.DataFrame, **options: Any) -> list[Estimate]:
+def coder_gap(frame, **options):
     found = coder_agreement(frame, **{"coders": CODERS, "by": [], **options})
     return [one for one in found if one.measure == "coder_agreement_gap"]
 
 
-def test_it_is_the_difference_of_the_alphas_that_coder_agreement_gives() -> None:
+def test_it_is_the_difference_of_the_alphas_that_coder_agreement_gives():
     frame = study()
     alphas = {
         (one.measure.removeprefix("coder_agreement"), one.cell["coder"]): one.value
@@ -49,8 +44,8 @@ def test_it_is_the_difference_of_the_alphas_that_coder_agreement_gives() -> None
     assert found["all"].details["model"] == pytest.approx(beside)
 
 
-def test_a_worse_model_has_a_gap_and_one_of_the_people_has_none() -> None:
-    def of_all(frame: pl.DataFrame) -> tuple[float, float]:
+def test_a_worse_model_has_a_gap_and_one_of_the_people_has_none():
+    def of_all(frame):
         one = next(e for e in coder_gap(frame) if e.cell["coder"] == "all")
         assert one.low is not None
         assert one.high is not None
@@ -64,12 +59,12 @@ def test_a_worse_model_has_a_gap_and_one_of_the_people_has_none() -> None:
     assert high < 0
 
 
-def test_each_prompt_has_its_own() -> None:
+def test_each_prompt_has_its_own():
     found = coder_gap(study(), by=["variant"], resamples=0)
     assert [one.cell["variant"] for one in found] == ["one", "two"]
 
 
-def test_it_takes_two_coders() -> None:
+def test_it_takes_two_coders():
     assert not coder_gap(study(), coders=["anna"])
     alike = study().with_columns(pl.lit("a").alias(name) for name in (*CODERS, "label"))
     assert all(one.value is None and one.reason for one in coder_gap(alike))
@@ -77,7 +72,7 @@ def test_it_takes_two_coders() -> None:
         coder_gap(study(), coders=["anna", "anna"])
 
 
-def test_where_people_hardly_ever_differ_the_gap_rests_on_few_items() -> None:
+def test_where_people_hardly_ever_differ_the_gap_rests_on_few_items():
     frame = study(people=0.0, items=40)
     one = pl.when(pl.col("item") == 0).then(pl.lit("a")).otherwise(pl.col("ben"))
     two = pl.when(pl.col("item") == 0).then(pl.lit("b")).otherwise(pl.col("anna"))

@@ -1,7 +1,5 @@
 """What items have in common: exact tests of one family, by hand and on items whose property is chance."""
 
-from __future__ import annotations
-
 from math import comb
 
 import numpy as np
@@ -11,7 +9,7 @@ import pytest
 from quaver.measures.validity.item_clusters import LENGTH, ROW, associated, traits
 
 
-def test_each_value_that_enough_items_have_is_a_trait_and_so_are_the_longest_and_the_last() -> None:
+def test_each_value_that_enough_items_have_is_a_trait_and_so_are_the_longest_and_the_last():
     table = pl.DataFrame(
         {
             "language": ["de"] * 30 + ["en"] * 30 + ["fr"] * 4,  # too few in French
@@ -27,7 +25,7 @@ def test_each_value_that_enough_items_have_is_a_trait_and_so_are_the_longest_and
     assert (ROW, "in the last quarter of the table", 16) in found
 
 
-def test_the_chance_is_that_of_fishers_exact_test_times_the_number_of_traits() -> None:
+def test_the_chance_is_that_of_fishers_exact_test_times_the_number_of_traits():
     has = np.array([True] * 9 + [False] * 11)
     table = pl.DataFrame({"party": ["x"] * 10 + ["y"] * 10})
     everyone = np.ones(20, bool)
@@ -39,7 +37,7 @@ def test_the_chance_is_that_of_fishers_exact_test_times_the_number_of_traits() -
     assert one.p == other.p == pytest.approx(2 * tail)
 
 
-def test_items_of_which_nothing_is_known_take_no_part() -> None:
+def test_items_of_which_nothing_is_known_take_no_part():
     has = np.array([True] * 10 + [False] * 10 + [False] * 40)
     table = pl.DataFrame({"party": (["x"] * 10 + ["y"] * 10) + ["x"] * 40})
     (one, _) = associated(has, np.arange(60) < 20, traits(table))
@@ -47,7 +45,7 @@ def test_items_of_which_nothing_is_known_take_no_part() -> None:
 
 
 @pytest.mark.parametrize("share", [0.03, 0.3])
-def test_where_the_property_is_chance_hardly_any_trait_is_named(share: float) -> None:
+def test_where_the_property_is_chance_hardly_any_trait_is_named(share):
     rng, named = np.random.default_rng(5), 0
     for _ in range(300):
         table = pl.DataFrame(

@@ -1,7 +1,5 @@
 """Conclusions on simulated annotations whose truth is known, and what is wrong with a formula or a claim."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

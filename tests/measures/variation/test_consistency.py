@@ -105,7 +105,7 @@ def test_the_matrix_of_a_class():
 
 
 @pytest.mark.parametrize(("few", "expected"), [(3, True), (15, False)])
-def test_a_class_in_which_few_items_deviate_is_warned_of(few: int, expected: bool) -> None:
+def test_a_class_in_which_few_items_deviate_is_warned_of(few, expected):
     """Forty items of each class; in one of them so many have another label under one of three prompts."""
     rows = [
         (f"{truth}{item}", f"v{v}", "b" if truth == "a" and item < few and v == 0 else label, truth)

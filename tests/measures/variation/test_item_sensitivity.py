@@ -112,7 +112,7 @@ def test_contradictions(options, where):
     assert caught.value.where == where
 
 
-def test_what_is_said_of_unequal_predictions_has_the_jackknifed_value_and_no_key() -> None:
+def test_what_is_said_of_unequal_predictions_has_the_jackknifed_value_and_no_key():
     frame = pl.DataFrame(
         {"item": [1, 1, 1, 2, 2, 3, 3], "variant": [1, 2, 3, 1, 2, 1, 2], "label": list("aabbbab")}
     )

@@ -1,7 +1,5 @@
 """Tables of single items: they sum to the measures over all."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

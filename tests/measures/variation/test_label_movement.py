@@ -1,14 +1,12 @@
 """What moves the labels, by hand-worked numbers."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np
 import polars as pl
 import pytest
 
-from quaver.core.records import Estimate, Label, LabelSet
+from quaver.core.records import Label, LabelSet
 from quaver.errors import MeasureError
 from quaver.measures.variation.label_movement import label_movement
 
@@ -17,7 +15,7 @@ FACTORS = {"paraphrase": ("plain", "polite"), "format": ("names", "letters")}
 
 
 @pytest.fixture(scope="module")
-def found() -> list[Estimate]:
+def found():
     """Names gives b always, letters a always, and one answer has no label."""
     rows = [
         (f"{item}", paraphrase, layout, "b" if layout == "names" else "a", "ab"[item % 2])
@@ -28,11 +26,11 @@ def found() -> list[Estimate]:
     return label_movement(frame, FACTORS, labels=LABELS, seed=7)
 
 
-def by_cell(found: list[Estimate], measure: str) -> dict[tuple[str, ...], Estimate]:
+def by_cell(found, measure):
     return {tuple(e.cell.values()): e for e in found if e.measure == measure}
 
 
-def test_shares_by_level(found: list[Estimate]) -> None:
+def test_shares_by_level(found):
     # names: 8 items × 2 paraphrases × 2 repeats = 32 answers, one of them without a label
     shares = by_cell(found, "level_shares")
     assert shares["format", "names", "b"].value == pytest.approx(31 / 32)
@@ -43,13 +41,13 @@ def test_shares_by_level(found: list[Estimate]) -> None:
     assert shares["gold", "b", "b"].value == pytest.approx(16 / 32)
 
 
-def test_the_range_is_that_of_the_label_that_moves_most(found: list[Estimate]) -> None:
+def test_the_range_is_that_of_the_label_that_moves_most(found):
     ranges = by_cell(found, "label_range")
     assert ranges["format", "a"].value == 1.0
     assert ranges["paraphrase", "b"].value == pytest.approx(1 / 32)
 
 
-def test_intervals_hold_the_value_and_never_have_no_width(found: list[Estimate]) -> None:
+def test_intervals_hold_the_value_and_never_have_no_width(found):
     for estimate in found:
         if estimate.low is not None:
             assert estimate.low <= estimate.value <= estimate.high
@@ -58,7 +56,7 @@ def test_intervals_hold_the_value_and_never_have_no_width(found: list[Estimate])
             assert any("no unit makes a difference" in warning for warning in estimate.warnings)
 
 
-def repeated(seed: int, moves: float, groups: int = 0) -> pl.DataFrame:
+def repeated(seed, moves, groups=0):
     """Sixty items in two formats; names turns some a into b, and the members of a group go together."""
     rng = np.random.default_rng(seed)
     units = groups or 60
@@ -78,12 +76,12 @@ def repeated(seed: int, moves: float, groups: int = 0) -> pl.DataFrame:
     )
 
 
-def measured(frame: pl.DataFrame, measure: str, group: str | None = None) -> Estimate:
+def measured(frame, measure, group=None):
     found = label_movement(frame, {"format": FACTORS["format"]}, labels=LABELS, group=group, seed=1)
     return next(one for one in found if one.measure == measure and one.cell["factor"] == "format")
 
 
-def test_where_nothing_moves_the_range_reaches_nothing() -> None:
+def test_where_nothing_moves_the_range_reaches_nothing():
     ranges = [measured(repeated(seed, 0.0), "label_range") for seed in range(40)]
     assert np.mean([one.low == 0 for one in ranges]) >= 0.85
     assert np.mean([one.details["p"] <= 0.05 for one in ranges]) <= 0.15
@@ -92,7 +90,7 @@ def test_where_nothing_moves_the_range_reaches_nothing() -> None:
     assert moved.details["p"] < 0.01
 
 
-def test_items_of_a_group_are_not_so_many_items() -> None:
+def test_items_of_a_group_are_not_so_many_items():
     frame = repeated(3, 0.3, groups=10)
     alone, together = measured(frame, "label_range"), measured(frame, "label_range", "author")
     assert (alone.unit, together.unit) == ("item", "author")
@@ -101,12 +99,12 @@ def test_items_of_a_group_are_not_so_many_items() -> None:
     assert together.value == alone.value
 
 
-def test_a_column_that_is_not_there_is_named() -> None:
+def test_a_column_that_is_not_there_is_named():
     with pytest.raises(MeasureError, match="paraphrase"):
         label_movement(pl.DataFrame({"item": [1], "label": ["a"]}), FACTORS, labels=LABELS)
 
 
-def test_levels_that_no_annotation_has_are_undefined() -> None:
+def test_levels_that_no_annotation_has_are_undefined():
     rows = [(f"{item}", "other", "ab"[item % 2]) for item in range(6)]
     frame = pl.DataFrame(rows, schema=["item", "paraphrase", "label"], orient="row")
     found = label_movement(frame, {"paraphrase": FACTORS["paraphrase"]}, labels=LABELS, seed=7)

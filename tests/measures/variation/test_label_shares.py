@@ -1,7 +1,5 @@
 """Shares of labels, of labelled answers and of all."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 

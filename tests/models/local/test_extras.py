@@ -1,7 +1,5 @@
 """What an engine needs, and what to do where something that came with it does not fit."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -13,34 +11,34 @@ from quaver.errors import Unavailable
 from quaver.models.local.extras import cores, require, spin_briefly, waiting
 
 
-def test_an_engine_without_its_library_says_how_to_get_it() -> None:
+def test_an_engine_without_its_library_says_how_to_get_it():
     with pytest.raises(Unavailable) as caught:
         require("ray", "json", "no_such_module")
     assert caught.value.fix == 'pip install "quaver[ray]"'
 
 
 @pytest.fixture
-def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+def environment(monkeypatch):
     for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
         monkeypatch.setenv(name, "")  # so that whatever the test sets is taken back
         monkeypatch.delenv(name)
     return monkeypatch
 
 
-def test_threads_spin_for_a_moment(environment: pytest.MonkeyPatch) -> None:
+def test_threads_spin_for_a_moment(environment):
     spin_briefly()
     assert waiting() == "GOMP_SPINCOUNT=5000"
 
 
 @pytest.mark.parametrize(("name", "value"), [("GOMP_SPINCOUNT", "7"), ("OMP_WAIT_POLICY", "active")])
-def test_what_the_user_says_holds(environment: pytest.MonkeyPatch, name: str, value: str) -> None:
+def test_what_the_user_says_holds(environment, name, value):
     environment.setenv(name, value)
     spin_briefly()
     assert waiting() == f"{name}={value}"
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="only Linux says which cores are allowed")
-def test_only_cores_that_may_be_used_count() -> None:
+def test_only_cores_that_may_be_used_count():
     count = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])});"
     count += "from quaver.models.local.extras import cores; print(cores())"
     one = str(min(os.sched_getaffinity(0)))
@@ -52,21 +50,19 @@ def test_only_cores_that_may_be_used_count() -> None:
 
 
 @pytest.mark.parametrize(("said", "counted"), [("1", 1), ("3", 3)])
-def test_the_environment_may_say_how_many(environment: pytest.MonkeyPatch, said: str, counted: int) -> None:
+def test_the_environment_may_say_how_many(environment, said, counted):
     environment.setenv("OMP_NUM_THREADS", said)
     assert cores() == counted
 
 
 @pytest.mark.parametrize("said", ["", "0", "4,2", "many"])
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="only Linux says which cores are allowed")
-def test_what_is_no_number_of_threads_is_not_taken_for_one(
-    environment: pytest.MonkeyPatch, said: str
-) -> None:
+def test_what_is_no_number_of_threads_is_not_taken_for_one(environment, said):
     environment.setenv("OMP_NUM_THREADS", said)
     assert 1 <= (cores() or 0) <= len(os.sched_getaffinity(0))
 
 
-def test_the_engine_is_loaded_after_it_is_said_how_threads_wait() -> None:
+def test_the_engine_is_loaded_after_it_is_said_how_threads_wait():
     """The environment counts when libgomp is loaded: nothing of Quaver may load the engine before."""
     loaded = "import sys, quaver.study.session, quaver.models.llamacpp; print('xllamacpp' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)

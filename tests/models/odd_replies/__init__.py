@@ -7,8 +7,6 @@ in an error response of that one call, or in one error that says what to do.
 ``player.playing`` serves them.
 """
 
-from __future__ import annotations
-
 from tests.models.odd_replies.bodies import bodies
 from tests.models.odd_replies.fields import failures, fields
 from tests.models.odd_replies.heads import heads, lines
@@ -17,6 +15,6 @@ from tests.models.odd_replies.odd_reply import ANSWER, Cost, OddReply
 __all__ = ["ANSWER", "Cost", "OddReply", "odd_replies"]
 
 
-def odd_replies() -> list[OddReply]:
+def odd_replies():
     """All of them, each under a name of its own that stays the same from one release to the next."""
     return [*fields(), *bodies(), *failures(), *heads(), *lines()]

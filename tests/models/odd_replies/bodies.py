@@ -1,20 +1,16 @@
 """Replies whose body is not the JSON that was to be expected, or not quite."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import zlib
-from collections.abc import Iterator, Mapping
-from typing import Any
 
-from tests.models.odd_replies.odd_reply import ANSWER, AUTHORIZATION, Cost, OddReply, on_the_wire, whole
+from tests.models.odd_replies.odd_reply import ANSWER, AUTHORIZATION, OddReply, on_the_wire, whole
 
 _WHOLE = json.dumps(whole()).encode()
 _SHARES = (1, 10, 25, 50, 75, 90, 99)
 
 
-def bodies() -> Iterator[OddReply]:
+def bodies():
     """Odd bodies under an ordinary head."""
     for name, body in _none().items():
         yield OddReply(name, on_the_wire(body), "call")
@@ -32,7 +28,7 @@ def bodies() -> Iterator[OddReply]:
         yield OddReply(name, on_the_wire(body, headers=head), costs)
 
 
-def _none() -> Mapping[str, bytes]:
+def _none():
     """What is no reply at all."""
     return {
         "an empty body": b"",
@@ -71,7 +67,7 @@ def _none() -> Mapping[str, bytes]:
     }
 
 
-def _answers() -> Mapping[str, tuple[Any, Cost]]:
+def _answers():
     """Replies that hold an answer of some kind."""
     first = whole()["choices"][0]
     parts = [{"type": "text", "text": "y"}, {"type": "text", "text": "es"}]
@@ -79,7 +75,7 @@ def _answers() -> Mapping[str, tuple[Any, Cost]]:
         {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
         {"type": "text", "text": "yes"},
     ]
-    found: dict[str, tuple[Any, Cost]] = {
+    found = {
         "no choices": (whole(choices=[]), "call"),
         "more choices than asked for": (whole(choices=[first, first, first]), "nothing"),
         "choices that all have index 0": (whole(choices=[first, first]), "nothing"),
@@ -129,52 +125,52 @@ def _answers() -> Mapping[str, tuple[Any, Cost]]:
     return found
 
 
-def _said(**message: Any) -> dict[str, Any]:
+def _said(**message):
     reply = whole()
     reply["choices"][0]["message"] |= message
     return reply
 
 
-def _ended(reason: str) -> dict[str, Any]:
+def _ended(reason):
     reply = whole()
     reply["choices"][0]["finish_reason"] = reason
     return reply
 
 
-def _tool() -> dict[str, Any]:
+def _tool():
     call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     reply = _said(content=None, tool_calls=[call])
     reply["choices"][0]["finish_reason"] = "tool_calls"
     return reply
 
 
-def _tokens(places: list[dict[str, Any]]) -> dict[str, Any]:
+def _tokens(places):
     reply = whole()
     reply["choices"][0]["logprobs"] = {"content": places}
     return reply
 
 
-def _seam() -> dict[str, Any]:
+def _seam():
     reply = whole("\U0001f600")
     halves = [{"token": half, "logprob": -0.1, "top_logprobs": []} for half in ("\ud83d", "\ude00")]
     reply["choices"][0]["logprobs"] = {"content": halves}
     return reply
 
 
-def _lists(tokens: list[Any], logprobs: list[Any], tops: list[Any]) -> dict[str, Any]:
+def _lists(tokens, logprobs, tops):
     reply = whole()
     lists = {"tokens": tokens, "token_logprobs": logprobs, "top_logprobs": tops}
     reply["choices"][0]["logprobs"] = lists
     return reply
 
 
-def _used(**usage: Any) -> dict[str, Any]:
+def _used(**usage):
     reply = whole()
     reply["usage"] |= usage
     return reply
 
 
-def _streams() -> Iterator[tuple[str, str, str]]:
+def _streams():
     """What a server sends bit by bit that was not asked to."""
     bits = [{"choices": [{"index": 0, "delta": {"content": bit}}]} for bit in ("y", "es")]
     events = "".join(f"data: {json.dumps(bit)}\n\n" for bit in bits)
@@ -185,7 +181,7 @@ def _streams() -> Iterator[tuple[str, str, str]]:
     yield "lines of JSON", "application/x-ndjson", "".join(f"{json.dumps(bit)}\n" for bit in bits)
 
 
-def _compressed() -> Iterator[tuple[str, str, bytes, Cost]]:
+def _compressed():
     squeezed = gzip.compress(_WHOLE)
     yield "gzip that is gzip", "gzip", squeezed, "nothing"
     yield "gzip that is plain", "gzip", _WHOLE, "call"

@@ -1,15 +1,11 @@
 """Well-formed JSON in which one field holds what it should not."""
 
-from __future__ import annotations
-
 import copy
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
-from tests.models.odd_replies.odd_reply import Cost, OddReply, on_the_wire, whole
+from tests.models.odd_replies.odd_reply import OddReply, on_the_wire, whole
 
-_VALUES: Mapping[str, str] = {
+_VALUES = {
     "null": "null",
     "true": "true",
     "zero": "0",
@@ -39,12 +35,12 @@ _MARK = "@odd@"
 _ROOT = ("id", "object", "created", "model", "system_fingerprint", "usage")
 _USAGE = ("prompt_tokens", "completion_tokens", "total_tokens", "prompt_tokens_details")
 _PLACE = ("token", "logprob", "bytes", "top_logprobs")
-_FIRST: tuple[str | int, ...] = ("choices", 0)
-_PLACES: tuple[str | int, ...] = (*_FIRST, "logprobs", "content")
+_FIRST = ("choices", 0)
+_PLACES = (*_FIRST, "logprobs", "content")
 
-_FAILURES: Sequence[tuple[int, Cost]] = ((400, "work"), (500, "call"))
+_FAILURES = ((400, "work"), (500, "call"))
 
-_GOES_WITH: Sequence[tuple[str | int, ...]] = (
+_GOES_WITH = (
     *((name,) for name in _ROOT),
     *(("usage", name) for name in _USAGE),
     ("usage", "completion_tokens_details"),
@@ -65,7 +61,7 @@ _GOES_WITH: Sequence[tuple[str | int, ...]] = (
 )
 """What goes with an answer: whatever stands there, the answer is one."""
 
-_ANSWER: Sequence[tuple[str | int, ...]] = (
+_ANSWER = (
     ("choices",),
     _FIRST,
     (*_FIRST, "message"),
@@ -75,12 +71,9 @@ _ANSWER: Sequence[tuple[str | int, ...]] = (
 """What the answer itself is made of."""
 
 
-def fields() -> Iterator[OddReply]:
+def fields():
     """Replies in which one field is missing or holds an odd value."""
-    both: Sequence[tuple[Sequence[tuple[str | int, ...]], Cost]] = (
-        (_GOES_WITH, "nothing"),
-        (_ANSWER, "call"),
-    )
+    both = ((_GOES_WITH, "nothing"), (_ANSWER, "call"))
     for paths, costs in both:
         for path in paths:
             named = ".".join(str(part) for part in path)
@@ -89,7 +82,7 @@ def fields() -> Iterator[OddReply]:
                 yield OddReply(f"{named} is {name}", on_the_wire(_with(whole(), path, value)), costs)
 
 
-def failures() -> Iterator[OddReply]:
+def failures():
     """Failures whose error object holds odd values, or is none."""
     for status, costs in _FAILURES:
         error = {"message": "it went wrong", "code": "odd", "type": "odd"}
@@ -106,7 +99,7 @@ def failures() -> Iterator[OddReply]:
         )
 
 
-def _with(reply: Any, path: Sequence[str | int], value: str) -> str:
+def _with(reply, path, value):
     """The reply as JSON, with some JSON put in at a path."""
     changed = copy.deepcopy(reply)
     place = changed
@@ -116,7 +109,7 @@ def _with(reply: Any, path: Sequence[str | int], value: str) -> str:
     return json.dumps(changed).replace(json.dumps(_MARK), value)
 
 
-def _without(reply: Any, path: Sequence[str | int]) -> str:
+def _without(reply, path):
     changed = copy.deepcopy(reply)
     place = changed
     for part in path[:-1]:

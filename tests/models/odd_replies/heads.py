@@ -1,11 +1,8 @@
 """Replies with an odd status line, odd headers, or no end."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator, Sequence
 
-from tests.models.odd_replies.odd_reply import AUTHORIZATION, Cost, OddReply, on_the_wire, whole
+from tests.models.odd_replies.odd_reply import AUTHORIZATION, OddReply, on_the_wire, whole
 
 _WHOLE = json.dumps(whole()).encode()
 _GOOD = on_the_wire(_WHOLE)
@@ -20,7 +17,7 @@ _NUMBERS = (
 """What stands where a number of seconds, or of calls, is to be expected."""
 
 
-def heads() -> Iterator[OddReply]:
+def heads():
     """Odd statuses and headers."""
     yield from _statuses()
     elsewhere = "//elsewhere.invalid/v1?key=secret"
@@ -44,8 +41,8 @@ def heads() -> Iterator[OddReply]:
     yield OddReply("no length", on_the_wire(_WHOLE, length=None), "nothing")
 
 
-def _statuses() -> Iterator[OddReply]:
-    passing: Sequence[str] = ("408", "409", "425", "500", "502", "504", "520", "529", "599")
+def _statuses():
+    passing = ("408", "409", "425", "500", "502", "504", "520", "529", "599")
     ending = "305", "400", *map(str, range(402, 407)), "410", "411", *map(str, (413, 414, 415, 418, 421))
     for status in (*passing, "999"):
         yield OddReply(f"status {status}", _failing(f"{status} Odd"), "call")
@@ -71,7 +68,7 @@ def _statuses() -> Iterator[OddReply]:
     yield OddReply("404 that repeats the key", on_the_wire(body, status="404 Odd"), "work")
 
 
-def _odd_headers() -> Iterator[tuple[str, list[tuple[str, str | bytes]], Cost]]:
+def _odd_headers():
     yield "a header of 6,000 characters", [("X-Long", "x" * 6_000)], "nothing"
     yield "a header of 100,000 characters", [("X-Long", "x" * 100_000)], "call"
     yield "300 headers", [(f"X-{n}", "x") for n in range(300)], "call"
@@ -91,7 +88,7 @@ def _odd_headers() -> Iterator[tuple[str, list[tuple[str, str | bytes]], Cost]]:
     yield "an upgrade", [("Upgrade", "h2c"), ("Connection", "Upgrade")], "nothing"
 
 
-def lines() -> Iterator[OddReply]:
+def lines():
     """What is hardly HTTP."""
     for line in ("HTTP/1.1", "HTTP/1.1 abc OK", "HTTP/1.1 20 OK", "HTTP/1.1 2000 OK", "HTTP/1.1 -200 OK",
                  "HTTP/9.9 200 OK", "ICY 200 OK", "SSH-2.0-OpenSSH_9.6", "220 mail ready", ""):  # fmt: skip
@@ -122,7 +119,7 @@ def lines() -> Iterator[OddReply]:
         yield OddReply(name, head + chunks, costs)
 
 
-def _chunks() -> Iterator[tuple[str, bytes, Cost]]:
+def _chunks():
     good = b"%x\r\n%b\r\n0\r\n\r\n" % (len(_WHOLE), _WHOLE)
     yield "chunks", good, "nothing"
     yield "chunks with an extension", good.replace(b"\r\n", b";odd=1\r\n", 1), "nothing"
@@ -134,11 +131,11 @@ def _chunks() -> Iterator[tuple[str, bytes, Cost]]:
     yield "single bytes", b"".join(b"1\r\n%c\r\n" % one for one in _WHOLE) + b"0\r\n\r\n", "nothing"
 
 
-def _failing(status: str, headers: Sequence[tuple[str, str]] = ()) -> bytes:
+def _failing(status, headers=()):
     return on_the_wire(_ERROR, status=status, headers=headers)
 
 
-def _limited(name: str, value: str) -> bytes:
+def _limited(name, value):
     """A good reply that says odd things of what is left."""
     limits = {"Remaining-Requests": "0", "Reset-Requests": "0s", name: value}
     return on_the_wire(_WHOLE, headers=[(f"X-RateLimit-{one}", what) for one, what in limits.items()])

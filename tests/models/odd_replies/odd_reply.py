@@ -1,16 +1,13 @@
 """What an odd reply is, and how it is put on the wire."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Literal
 
-ANSWER: Final = "yes"
+ANSWER = "yes"
 """What every reply answers that answers at all."""
 
-AUTHORIZATION: Final = b"@authorization@"
+AUTHORIZATION = b"@authorization@"
 """Stands in a reply for what the client sent as its key."""
 
 Cost = Literal["nothing", "call", "work"]
@@ -37,7 +34,7 @@ class OddReply:
     resets: bool = False
 
 
-def whole(content: object = ANSWER, **fields: Any) -> dict[str, Any]:
+def whole(content=ANSWER, **fields):
     """A reply as it should be, log-probabilities and all."""
     top = [{"token": ANSWER, "logprob": -0.25, "bytes": None}, {"token": "no", "logprob": -1.5}]
     places = [{"token": ANSWER, "logprob": -0.25, "bytes": [121, 101, 115], "top_logprobs": top}]
@@ -71,14 +68,7 @@ def whole(content: object = ANSWER, **fields: Any) -> dict[str, Any]:
     } | fields
 
 
-def on_the_wire(
-    body: object,
-    *,
-    status: str = "200 OK",
-    headers: Iterable[tuple[str, str | bytes]] = (),
-    length: str | None = "",
-    kind: str = "application/json",
-) -> bytes:
+def on_the_wire(body, *, status="200 OK", headers=(), length="", kind="application/json"):
     """A reply with its head.
 
     Args:

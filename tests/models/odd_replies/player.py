@@ -1,11 +1,9 @@
 """A server on this machine that plays odd replies, byte for byte."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -22,7 +20,7 @@ _LONGEST = 2**24
 
 
 @contextmanager
-def playing(choose: Choose, host: str = "127.0.0.1", port: int = 0) -> Iterator[str]:
+def playing(choose, host="127.0.0.1", port=0):
     """A server in a thread of its own, as long as the context lasts.
 
     Args:
@@ -48,11 +46,11 @@ def playing(choose: Choose, host: str = "127.0.0.1", port: int = 0) -> Iterator[
 
 
 class _Player:
-    def __init__(self, choose: Choose) -> None:
+    def __init__(self, choose):
         self._choose = choose
-        self._serving: set[asyncio.Task[Any]] = set()
+        self._serving = set()
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve(self, reader, writer):
         task = asyncio.current_task()
         assert task is not None
         self._serving.add(task)
@@ -64,7 +62,7 @@ class _Player:
             self._serving.discard(task)
             writer.close()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(self, reader, writer):
         """One request a connection, answered and closed."""
         head = await reader.readuntil(b"\r\n\r\n")
         line, *rest = head.decode("latin-1").split("\r\n")
@@ -87,7 +85,7 @@ class _Player:
         if reply is not None and reply.resets:
             writer.transport.abort()
 
-    async def end(self, server: asyncio.Server) -> None:
+    async def end(self, server):
         server.close()
         for task in list(self._serving):
             task.cancel()

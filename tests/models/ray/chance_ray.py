@@ -1,12 +1,7 @@
 """A Ray that is made of chance: what arrives first and which worker dies is drawn."""
 
-from __future__ import annotations
-
 import random
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from types import SimpleNamespace
-from typing import Any
 
 from tests.ray_module import Gone, Raised, ray_module
 
@@ -16,15 +11,15 @@ __all__ = ["ChanceRay"]
 class _Handle:
     """A worker, whose methods run when what they return is asked for."""
 
-    def __init__(self, number: int, made: Any) -> None:
+    def __init__(self, number, made):
         self.number, self.made, self.is_dead = number, made, False
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name):
         return SimpleNamespace(remote=lambda *arguments: _Task(self, name, arguments))
 
 
 class _Task:
-    def __init__(self, handle: _Handle, name: str, arguments: tuple[Any, ...]) -> None:
+    def __init__(self, handle, name, arguments):
         self.handle, self.name, self.arguments = handle, name, arguments
 
 
@@ -42,17 +37,15 @@ class ChanceRay:
         asked: What they were asked, each with the worker's number.
     """
 
-    def __init__(
-        self, processors: int, seed: int = 0, deaths: int = 0, kills: Callable[[Any], bool] = lambda _: False
-    ) -> None:
+    def __init__(self, processors, seed=0, deaths=0, kills=lambda _: False):
         self.processors, self.deaths, self._kills = processors, deaths, kills
-        self.made: list[_Handle] = []
-        self.asked: list[tuple[int, Any]] = []
+        self.made = []
+        self.asked = []
         self._chance = random.Random(seed)
 
-    def entered(self) -> AbstractContextManager[Iterator[None]]:
+    def entered(self):
         """Stand where Ray is."""
-        return ray_module(  # type: ignore[return-value]
+        return ray_module(
             cluster_resources=lambda: {"CPU": self.processors},
             cloudpickle=SimpleNamespace(register_pickle_by_value=lambda module: None),
             remote=lambda kind: SimpleNamespace(
@@ -63,13 +56,11 @@ class ChanceRay:
             get=self._get,
         )
 
-    def _start(self, kind: type, setup: tuple[Any, ...]) -> _Handle:
+    def _start(self, kind, setup):
         self.made.append(_Handle(len(self.made), kind(*setup)))
         return self.made[-1]
 
-    def wait(
-        self, tasks: Sequence[_Task], num_returns: int, timeout: float
-    ) -> tuple[list[_Task], list[_Task]]:
+    def wait(self, tasks, num_returns, timeout):
         """Some of what was asked has come, and perhaps a worker has died."""
         if self.deaths and self._chance.random() < 0.2:
             self._chance.choice([one for one in self.made if not one.is_dead]).is_dead = True
@@ -78,7 +69,7 @@ class ChanceRay:
         found = self._chance.sample(first, self._chance.randint(1, len(first)))
         return found, [task for task in tasks if task not in found]
 
-    def _get(self, task: _Task) -> Any:
+    def _get(self, task):
         handle = task.handle
         if task.name == "answer":
             self.asked += [(handle.number, one) for one in task.arguments[0]]

@@ -5,17 +5,13 @@ Run as a program::
     python -m tests.models.ray.ray_growth STUDY growth|gpu|gpus
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys
 import threading
 import time
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from tests.models.ray.ray_nodes import cluster, end, node, stored
 
@@ -23,7 +19,7 @@ from quaver.models.ray_workers import RayWorkers
 from quaver.study.session import Study
 
 
-def _noted(model: str) -> str:
+def _noted(model):
     """Take a moment, and write down who did and when."""
     import ray
 
@@ -36,22 +32,22 @@ def _noted(model: str) -> str:
     return "positive"
 
 
-def one(text: str, prompt: str) -> str:
+def one(text, prompt):
     """A model that takes a moment."""
     return _noted("one")
 
 
-def other(text: str, prompt: str) -> str:
+def other(text, prompt):
     """Another."""
     return _noted("other")
 
 
-def asked() -> list[dict[str, Any]]:
+def asked():
     """What was written down."""
     return [json.loads(line) for line in Path(os.environ["QUAVER_ASKED"]).read_text().splitlines()]
 
 
-def most_at_once(lines: Sequence[dict[str, Any]]) -> int:
+def most_at_once(lines):
     """How many calls ran at the same time, at most."""
     changes = sorted([(line["began"], 1) for line in lines] + [(line["ended"], -1) for line in lines])
     now = most = 0
@@ -61,7 +57,7 @@ def most_at_once(lines: Sequence[dict[str, Any]]) -> int:
     return most
 
 
-def growth(study: Path) -> dict[str, Any]:
+def growth(study):
     """A node joins while the study runs."""
     RayWorkers.every = 2.0
     made = cluster(nodes=1)
@@ -85,7 +81,7 @@ def growth(study: Path) -> dict[str, Any]:
     }
 
 
-def gpus(study: Path, each: int) -> dict[str, Any]:
+def gpus(study, each):
     """Two models on a node with two GPUs, and how many of these a worker has for itself."""
     made = cluster(nodes=0)
     node(made, num_cpus=4, num_gpus=2)
@@ -107,7 +103,7 @@ def gpus(study: Path, each: int) -> dict[str, Any]:
 NAMES = ("one", "other")
 
 
-def main() -> None:
+def main():
     study = Path(sys.argv[1])
     os.environ["QUAVER_ASKED"] = str(study.parent / "asked.log")
     parts = {"growth": growth, "gpu": partial(gpus, each=1), "gpus": partial(gpus, each=2)}

@@ -8,8 +8,6 @@ The model writes down what it is asked and when; the store says when each answer
 asked after its answer was received has been asked again.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -24,7 +22,6 @@ import time
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from quaver.study.session import Study
 
@@ -34,7 +31,7 @@ PROMPTS = ("Is it so?", "Is this so?", "Would you say so?")
 _TEXT = re.compile(r"Text number \d+\.")
 
 
-def annotate(text: str, prompt: str) -> str:
+def annotate(text, prompt):
     """A model that writes down what it is asked."""
     with open(os.environ["QUAVER_ASKED"], "a") as log:
         log.write(f"{time.time()!r}|{text}|{next(one for one in PROMPTS if one in prompt)}\n")
@@ -42,15 +39,15 @@ def annotate(text: str, prompt: str) -> str:
     return label(text, prompt)
 
 
-def label(text: str, prompt: str) -> str:
+def label(text, prompt):
     """What it answers: the same to the same."""
     return ("positive", "negative", "it depends")[sha256(f"{text}|{prompt}".encode()).digest()[0] % 3]
 
 
-def ports() -> dict[str, int]:
+def ports():
     """Free ports for a node's agents, which then need not say which they found."""
 
-    def free() -> int:
+    def free():
         with socket.socket() as one:
             one.bind(("", 0))
             return int(one.getsockname()[1])
@@ -59,12 +56,12 @@ def ports() -> dict[str, int]:
     return {name: free() for name in (*names, "runtime_env_agent_port")}
 
 
-def node(made: Any, num_cpus: int = 2, num_gpus: int = 0) -> None:
+def node(made, num_cpus=2, num_gpus=0):
     """Have a node join the cluster."""
     made.add_node(num_cpus=num_cpus, num_gpus=num_gpus, object_store_memory=100 * 2**20, **ports())
 
 
-def cluster(nodes: int = NODES) -> Any:
+def cluster(nodes=NODES):
     """A head that has no room for a worker, and nodes that have."""
     from ray.cluster_utils import Cluster
 
@@ -75,7 +72,7 @@ def cluster(nodes: int = NODES) -> Any:
     return made
 
 
-def end(made: Any) -> None:
+def end(made):
     """Disconnect, and end all nodes."""
     import ray
 
@@ -83,7 +80,7 @@ def end(made: Any) -> None:
     made.shutdown()
 
 
-def kill(made: Any, one: Any, workers_too: bool) -> None:
+def kill(made, one, workers_too):
     """Kill a node by SIGKILL: its Ray process, which its workers notice, or all of it at once."""
     parent = one.all_processes["raylet"][0].process.pid
     children = _children(parent) if workers_too else []
@@ -93,7 +90,7 @@ def kill(made: Any, one: Any, workers_too: bool) -> None:
     made.remove_node(one, allow_graceful=False)
 
 
-def _children(parent: int) -> list[int]:
+def _children(parent):
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
@@ -102,13 +99,13 @@ def _children(parent: int) -> list[int]:
     return found
 
 
-def ask(study: Path, address: str, workers: int = WORKERS) -> None:
+def ask(study, address, workers=WORKERS):
     """Run the study on the cluster."""
     where = {"on": "ray", "address": address, "workers": workers}
     Study.open(study, functions={"fake": annotate}).run(where=where)
 
 
-def stored(study: Path) -> int:
+def stored(study):
     """How many answers are stored."""
     path = study.parent / "responses.db"
     if path.exists():
@@ -117,14 +114,14 @@ def stored(study: Path) -> int:
     return 0
 
 
-def count(study: Path) -> dict[str, int]:
+def count(study):
     """What the model was asked, what is stored, and what was asked after its answer had been received."""
     lines = [line.split("|", 1) for line in Path(os.environ["QUAVER_ASKED"]).read_text().splitlines()]
     with sqlite3.connect(study.parent / "responses.db") as db:
         rows = db.execute(
             "SELECT r.received, r.key, p.messages FROM responses r JOIN prompts p ON p.id = r.prompt"
         ).fetchall()
-    received: dict[str, float] = {}
+    received = {}
     for at, _, messages in rows:
         text = _TEXT.search(messages)
         what = f"{text.group() if text else ''}|{next(one for one in PROMPTS if one in messages)}"
@@ -137,7 +134,7 @@ def count(study: Path) -> dict[str, int]:
     }
 
 
-def nodes_killed(study: Path, kills: int, calls: int, chance: random.Random) -> int:
+def nodes_killed(study, kills, calls, chance):
     """Kill a random node at random moments while the study runs, and have another join."""
     made, done = cluster(), 0
     running = threading.Thread(target=ask, args=(study, made.address))
@@ -155,7 +152,7 @@ def nodes_killed(study: Path, kills: int, calls: int, chance: random.Random) -> 
     return done
 
 
-def drivers_killed(study: Path, kills: int, calls: int, chance: random.Random) -> int:
+def drivers_killed(study, kills, calls, chance):
     """Kill the process that runs the study at random moments, some of its start, and run it again."""
     made, done = cluster(), 0
     for last in [*[False] * kills, True]:  # half of the calls on average, so that some are left to the last
@@ -172,7 +169,7 @@ def drivers_killed(study: Path, kills: int, calls: int, chance: random.Random) -
     return done
 
 
-def main() -> None:
+def main():
     study, what = Path(sys.argv[1]), sys.argv[2]
     os.environ["QUAVER_ASKED"] = str(study.parent / "asked.log")
     if what == "ask":

@@ -1,7 +1,5 @@
 """Real Ray: three nodes on this machine, some of them killed, and the driver as well (make test-ray)."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -35,13 +33,13 @@ KILLS = int(os.environ.get("QUAVER_RAY_KILLS", "20"))
 SEED = os.environ.get("QUAVER_RAY_SEED", "1")
 
 
-def frame(study: Study) -> pl.DataFrame:
+def frame(study):
     keys = ["variant", "decoding", "item", "repeat", "evaluator"]
     found = study.annotations()
     return found.with_columns(pl.col(keys[:3] + keys[4:]).cast(pl.String)).sort(keys)
 
 
-def lived(study: Path, what: str) -> dict[str, int]:
+def lived(study, what):
     script = str(Path(__file__).with_name("ray_nodes.py"))
     done = subprocess.run(
         [sys.executable, script, str(study), what, str(KILLS), SEED],
@@ -52,12 +50,11 @@ def lived(study: Path, what: str) -> dict[str, int]:
     )
     assert done.returncode == 0, done.stderr[-3000:]
     print(done.stdout)
-    found: dict[str, int] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 @pytest.mark.parametrize("what", ["nodes", "drivers"])
-def test_kills_lose_nothing_and_change_no_annotation(tmp_path: Path, what: str) -> None:
+def test_kills_lose_nothing_and_change_no_annotation(tmp_path, what):
     from tests.models.ray.ray_nodes import annotate, label
 
     study = written(tmp_path / "ray", STUDY, ITEMS)

@@ -1,15 +1,10 @@
 """A model in Ray workers, on a Ray that is made of chance: workers come, and die."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
 from importlib.util import find_spec
 from itertools import islice
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.collect.fakes import Fake, fake, request
@@ -19,20 +14,18 @@ from tests.models.test_served_faults import check, study
 from tests.studies import written
 
 from quaver.collect.run.model_answers import taken
-from quaver.core.model import Answered, Model
-from quaver.core.records import Call, Request, Response
+from quaver.core.model import Answered
+from quaver.core.records import Response
 from quaver.errors import ModelError, SpecError, Unavailable
 from quaver.models.ray_workers import RayWorkers, Worker
 from quaver.study.session import Study
 
 
-def said(asked: Request, call: Call) -> Response:
+def said(asked, call):
     return Response(f"{call.item}.{call.repeat}")
 
 
-def answers(
-    ray: ChanceRay, requests: Iterable[Request], make: Callable[[], Model] = lambda: fake(said)
-) -> Iterator[Answered]:
+def answers(ray, requests, make=lambda: fake(said)):
     with ray.entered():
         model = RayWorkers(fake(said), make)
         model.every = 0.0
@@ -40,12 +33,12 @@ def answers(
         model.close()
 
 
-def by_item(found: Iterable[Answered]) -> dict[int, Response]:
+def by_item(found):
     return {one.calls[0].item: responses[0] for one, responses in found}
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_every_request_has_one_answer_however_workers_die(seed: int) -> None:
+def test_every_request_has_one_answer_however_workers_die(seed):
     asked = [request(item, range(2)) for item in range(60)]
     found = list(answers(ChanceRay(3, seed, deaths=6), asked))
     assert Counter(one.calls[0].key for one, _ in found) == Counter(one.calls[0].key for one in asked)
@@ -53,7 +46,7 @@ def test_every_request_has_one_answer_however_workers_die(seed: int) -> None:
         assert [r.text for r in responses] == [f"{call.item}.{call.repeat}" for call in one.calls]
 
 
-def test_nodes_that_join_get_workers() -> None:
+def test_nodes_that_join_get_workers():
     ray = ChanceRay(1, 8)
     found = answers(ray, (request(item) for item in range(5000)))
     next(found)
@@ -62,25 +55,25 @@ def test_nodes_that_join_get_workers() -> None:
     assert len(ray.made) == 4
 
 
-def test_without_a_death_nothing_is_asked_twice() -> None:
+def test_without_a_death_nothing_is_asked_twice():
     ray = ChanceRay(4, 1)
     assert len(list(answers(ray, (request(item) for item in range(200))))) == 200
     assert len(ray.asked) == 200
     assert len({worker for worker, _ in ray.asked}) == 4
 
 
-def test_a_request_that_kills_every_worker_becomes_an_error() -> None:
+def test_a_request_that_kills_every_worker_becomes_an_error():
     ray = ChanceRay(3, 4, kills=lambda one: one.calls[0].item == 7)
     found = by_item(answers(ray, (request(item) for item in range(20))))
     assert len(found) == 20
     assert [item for item, response in found.items() if response.finish == "error"] == [7]
 
 
-def test_what_was_out_when_the_cluster_failed_is_not_waited_for() -> None:
+def test_what_was_out_when_the_cluster_failed_is_not_waited_for():
     class Failing(ChanceRay):
         looks = 0
 
-        def wait(self, *arguments: Any, **more: Any) -> Any:
+        def wait(self, *arguments, **more):
             self.looks += 1
             if self.looks == 5:
                 raise RuntimeError("the connection to the cluster broke")
@@ -94,15 +87,15 @@ def test_what_was_out_when_the_cluster_failed_is_not_waited_for() -> None:
     assert all("broke" in str(one) for one in failed)
 
 
-def test_workers_that_only_die_give_the_model_up() -> None:
+def test_workers_that_only_die_give_the_model_up():
     with pytest.raises(ModelError, match="died"):
         list(answers(ChanceRay(2, 5, kills=lambda one: True), (request(item) for item in range(100))))
 
 
-def test_no_more_is_drawn_than_workers_have_room_for() -> None:
-    drawn: list[int] = []
+def test_no_more_is_drawn_than_workers_have_room_for():
+    drawn = []
 
-    def some() -> Iterator[Request]:
+    def some():
         for item in range(10_000):
             drawn.append(item)
             yield request(item)
@@ -113,9 +106,9 @@ def test_no_more_is_drawn_than_workers_have_room_for() -> None:
     assert len(drawn) < 5 + 2 * 40
 
 
-def test_what_a_model_left_of_a_group_it_is_asked_again() -> None:
+def test_what_a_model_left_of_a_group_it_is_asked_again():
     class Leaving(Fake):
-        def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
+        def answer(self, requests):
             for one in islice(requests, 2):
                 yield one, [said(one, call) for call in one.calls]
 
@@ -123,9 +116,9 @@ def test_what_a_model_left_of_a_group_it_is_asked_again() -> None:
     assert {item: one.text for item, one in found.items()} == {item: f"{item}.0" for item in range(50)}
 
 
-def test_what_was_answered_before_the_model_failed_is_kept() -> None:
+def test_what_was_answered_before_the_model_failed_is_kept():
     class Failing(Fake):
-        def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
+        def answer(self, requests):
             for one in requests:
                 if one.calls[0].item == 3:
                     yield one.part(one.calls[:1]), [Response("no")]
@@ -144,17 +137,17 @@ def test_what_was_answered_before_the_model_failed_is_kept() -> None:
     ]
 
 
-def test_another_model_than_the_drivers_is_an_error() -> None:
+def test_another_model_than_the_drivers_is_an_error():
     with pytest.raises(ModelError, match="another model"):
         Worker(fake, "another", Worker.__init__.__globals__["_QUAVER"]).ready(1)
 
 
-def test_another_quaver_than_the_drivers_is_an_error() -> None:
+def test_another_quaver_than_the_drivers_is_an_error():
     with pytest.raises(ModelError, match="another version of Quaver"):
         Worker(fake, "fake", "0.0.1").ready(1)
 
 
-def test_a_study_on_ray_has_the_answers_of_one_that_is_asked_here(tmp_path: Path) -> None:
+def test_a_study_on_ray_has_the_answers_of_one_that_is_asked_here(tmp_path):
     functions = {"fake": lambda text, prompt: "positive" if len(text) % 2 else "negative"}
     here = Study.open(written(tmp_path / "here"), functions=functions)
     here.run()
@@ -168,7 +161,7 @@ def test_a_study_on_ray_has_the_answers_of_one_that_is_asked_here(tmp_path: Path
     assert tables[0].equals(tables[1])
 
 
-def test_a_server_is_asked_from_here(tmp_path: Path) -> None:
+def test_a_server_is_asked_from_here(tmp_path):
     ray = ChanceRay(2)
     with ray.entered(), serving() as (url, _):
         study(tmp_path, url, items=10).run(where={"on": "ray"})
@@ -177,20 +170,20 @@ def test_a_server_is_asked_from_here(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed")
-def test_with_ray_missing_the_one_error_says_how_to_get_it(tmp_path: Path) -> None:
+def test_with_ray_missing_the_one_error_says_how_to_get_it(tmp_path):
     study = Study.open(written(tmp_path), functions={"fake": lambda text, prompt: "positive"})
     with pytest.raises(Unavailable, match="ray is not installed") as found:
         study.run(where={"on": "ray"})
     assert "quaver[ray]" in str(found.value.fix)
 
 
-def test_where_models_are_asked_is_checked_like_the_study_file(tmp_path: Path) -> None:
+def test_where_models_are_asked_is_checked_like_the_study_file(tmp_path):
     study = Study.open(written(tmp_path), functions={"fake": lambda text, prompt: "positive"})
     with pytest.raises(SpecError, match="on"):
         study.run(where={"on": "mars"})
 
 
-def test_nothing_of_ray_is_imported_without_being_asked_for() -> None:
+def test_nothing_of_ray_is_imported_without_being_asked_for():
     look = (
         "import sys, quaver, quaver.cli.main, quaver.study.collection.study_run; print('ray' in sys.modules)"
     )

@@ -1,17 +1,14 @@
 """A conversation with a server: what is asked at a time, and what is left when it ends."""
 
-from __future__ import annotations
-
 import asyncio
-from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
 
 from quaver.core.conversation import answers_of
-from quaver.core.records import Request, Response
+from quaver.core.records import Response
 from quaver.errors import ModelError
-from quaver.models.served.exchange import Exchange, Send
+from quaver.models.served.exchange import Exchange
 from quaver.models.served.pace import Pace
 from quaver.models.served.server_faults import Address, Refused
 from quaver.testing.requests import TEXTS, request
@@ -20,18 +17,18 @@ from quaver.testing.requests import TEXTS, request
 class Served:
     """A server behind a pace."""
 
-    def __init__(self, send: Send, concurrency: int = 4) -> None:
+    def __init__(self, send, concurrency=4):
         self.send, self.pace = send, Pace(concurrency=concurrency)
 
     @asynccontextmanager
-    async def conversation(self) -> AsyncIterator[Exchange]:
+    async def conversation(self):
         yield Exchange(self.send, self.pace, Address("here", "m"), retries=0, patience=1.0)
 
 
-def test_nothing_is_sent_once_the_answers_are_given_up() -> None:
-    sent: list[Request] = []
+def test_nothing_is_sent_once_the_answers_are_given_up():
+    sent = []
 
-    async def send(asked: Request) -> Response:
+    async def send(asked):
         sent.append(asked)
         if len(sent) > 1:
             await asyncio.sleep(60)
@@ -40,14 +37,14 @@ def test_nothing_is_sent_once_the_answers_are_given_up() -> None:
     served = Served(send, concurrency=1)
     answers = answers_of(served, [request(TEXTS[0]), request(TEXTS[1]), request(TEXTS[2])])
     next(answers)
-    answers.close()  # type: ignore[attr-defined]
+    answers.close()
     assert len(sent) <= 2
 
 
-def test_requests_that_are_rejected_alike_end_the_conversation_within_ten() -> None:
-    sent: list[Request] = []
+def test_requests_that_are_rejected_alike_end_the_conversation_within_ten():
+    sent = []
 
-    async def send(asked: Request) -> Response:
+    async def send(asked):
         sent.append(asked)
         await asyncio.sleep(0)
         raise Refused(ModelError("no"), status=400)

@@ -1,12 +1,9 @@
 """The pace, against servers simulated in no time: it finds their limits and keeps to what they say."""
 
-from __future__ import annotations
-
 import heapq
 import math
 import random
 from collections import Counter
-from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -17,26 +14,17 @@ from quaver.models.served.pace import Pace
 class Clock:
     now = 0.0
 
-    def __call__(self) -> float:
+    def __call__(self):
         return self.now
 
 
-def simulated(
-    pace: Pace,
-    clock: Clock,
-    seconds: float,
-    *,
-    latency: float,
-    slots: int = 10**6,
-    room: Callable[[float], bool] = lambda now: True,
-    faults: float = 0.0,
-) -> tuple[list[float], int]:
+def simulated(pace, clock, seconds, *, latency, slots=10**6, room=lambda now: True, faults=0.0):
     """When a server with so many slots took calls that it had room for; and how many were under way at most.
 
     Faults come at once, but for one in fifteen, which is a time-out after two seconds.
     """
     draw = random.Random(0)
-    landing: list[tuple[float, float, str]] = []
+    landing = []
     free = [0.0] * slots if slots < 10**6 else []
     taken, most = [], 0
     while clock.now < seconds:
@@ -71,11 +59,11 @@ def simulated(
     return taken, most
 
 
-def bucket(rate: float) -> Callable[[float], bool]:
+def bucket(rate):
     """A server that takes so many calls a second, and ten at once beyond that."""
     level, at = 10.0, 0.0
 
-    def room(now: float) -> bool:
+    def room(now):
         nonlocal level, at
         level, at = min(10.0, level + (now - at) * rate), now
         has = level >= 1
@@ -85,11 +73,11 @@ def bucket(rate: float) -> Callable[[float], bool]:
     return room
 
 
-def counted(rate: float, every: float) -> Callable[[float], bool]:
+def counted(rate, every):
     """A server that counts anew every so many seconds."""
-    calls: Counter[int] = Counter()
+    calls = Counter()
 
-    def room(now: float) -> bool:
+    def room(now):
         calls[int(now // every)] += 1
         return calls[int(now // every)] <= rate * every
 
@@ -99,42 +87,40 @@ def counted(rate: float, every: float) -> Callable[[float], bool]:
 @pytest.mark.parametrize("faults", [0.0, 0.3])
 @pytest.mark.parametrize("limit", [bucket, partial(counted, every=1.0), partial(counted, every=60.0)])
 @pytest.mark.parametrize("rate", [5.0, 50.0, 400.0])
-def test_at_least_half_of_a_rate_limit_is_used_and_little_more(
-    rate: float, limit: Callable[[float], Callable[[float], bool]], faults: float
-) -> None:
+def test_at_least_half_of_a_rate_limit_is_used_and_little_more(rate, limit, faults):
     clock = Clock()
     taken, _ = simulated(Pace(clock=clock), clock, 120, latency=0.05, room=limit(rate), faults=faults)
     late = [at for at in taken if at >= 60]
     assert 0.5 * rate <= len(late) / 60 <= 1.2 * rate
 
 
-def test_a_server_with_few_slots_is_not_flooded_and_kept_busy() -> None:
+def test_a_server_with_few_slots_is_not_flooded_and_kept_busy():
     clock = Clock()
     taken, most = simulated(Pace(clock=clock), clock, 60, latency=0.5, slots=4)
     assert len(taken) >= 0.9 * 60 * 4 / 0.5
     assert most <= 32
 
 
-def test_a_server_with_many_slots_gets_many_calls() -> None:
+def test_a_server_with_many_slots_gets_many_calls():
     clock = Clock()
     taken, most = simulated(Pace(clock=clock), clock, 20, latency=0.5, slots=128)
     assert most >= 100
     assert len([at for at in taken if at > 10]) >= 0.8 * 10 * 128 / 0.5
 
 
-def test_a_given_number_of_calls_at_once_is_kept() -> None:
+def test_a_given_number_of_calls_at_once_is_kept():
     clock = Clock()
     _, most = simulated(Pace(concurrency=7, clock=clock), clock, 5, latency=0.1)
     assert most == 7
 
 
-def test_a_given_rate_is_kept() -> None:
+def test_a_given_rate_is_kept():
     clock = Clock()
     taken, _ = simulated(Pace(requests_per_minute=120, clock=clock), clock, 60, latency=0.1)
     assert 0.9 * 120 <= len(taken) <= 120 + 3
 
 
-def test_a_refusal_now_and_then_changes_nothing() -> None:
+def test_a_refusal_now_and_then_changes_nothing():
     clock = Clock()
     pace = Pace(concurrency=10, clock=clock)
     for number in range(1000):
@@ -148,7 +134,7 @@ def test_a_refusal_now_and_then_changes_nothing() -> None:
     assert pace.wait() == 0
 
 
-def test_several_in_a_row_make_all_wait() -> None:
+def test_several_in_a_row_make_all_wait():
     clock = Clock()
     pace = Pace(clock=clock)
     for _ in range(3):
@@ -156,7 +142,7 @@ def test_several_in_a_row_make_all_wait() -> None:
     assert pace.wait() == 7.0
 
 
-def test_a_busy_server_is_asked_less_at_once_and_more_again_later() -> None:
+def test_a_busy_server_is_asked_less_at_once_and_more_again_later():
     clock = Clock()
     pace = Pace(clock=clock)
     simulated(pace, clock, 10, latency=0.5, slots=64)
@@ -167,7 +153,7 @@ def test_a_busy_server_is_asked_less_at_once_and_more_again_later() -> None:
     assert pace.window <= before / 2 + 1
 
 
-def refused_often(pace: Pace, clock: Clock, wait: float | None = None) -> None:
+def refused_often(pace, clock, wait=None):
     """A server refuses every other call for three seconds."""
     for number in range(120):
         sent = pace.sent()
@@ -178,14 +164,14 @@ def refused_often(pace: Pace, clock: Clock, wait: float | None = None) -> None:
             pace.refused(sent, wait)
 
 
-def test_who_may_come_back_at_once_is_not_told_that_calls_are_too_many() -> None:
+def test_who_may_come_back_at_once_is_not_told_that_calls_are_too_many():
     clock = Clock()
     pace = Pace(clock=clock)
     refused_often(pace, clock, wait=0.0)
     assert pace.rate == math.inf
 
 
-def test_refusals_of_what_was_sent_before_a_cut_do_not_cut_again() -> None:
+def test_refusals_of_what_was_sent_before_a_cut_do_not_cut_again():
     clock = Clock()
     pace = Pace(concurrency=100, clock=clock)
     late = [pace.sent() for _ in range(80)]
@@ -197,14 +183,14 @@ def test_refusals_of_what_was_sent_before_a_cut_do_not_cut_again() -> None:
     assert pace.rate >= before
 
 
-def test_a_rate_that_the_study_gives_is_kept_whatever_is_refused() -> None:
+def test_a_rate_that_the_study_gives_is_kept_whatever_is_refused():
     clock = Clock()
     pace = Pace(requests_per_minute=600, clock=clock)
     refused_often(pace, clock)
     assert pace.rate == 10
 
 
-def test_calls_that_stall_do_not_make_fewer_at_once_look_better() -> None:
+def test_calls_that_stall_do_not_make_fewer_at_once_look_better():
     clock = Clock()
     pace = Pace(clock=clock)
     taken, most = simulated(pace, clock, 60, latency=0.1, slots=64, faults=0.2)

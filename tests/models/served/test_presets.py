@@ -1,7 +1,5 @@
 """docs/models.md says of the presets what the code says."""
 
-from __future__ import annotations
-
 from tests.pages import DOCS
 
 from quaver.models.served.presets import PRESETS
@@ -9,7 +7,7 @@ from quaver.models.served.presets import PRESETS
 PAGE = (DOCS / "models.md").read_text(encoding="utf-8")
 
 
-def test_the_table_of_presets() -> None:
+def test_the_table_of_presets():
     rows = {}
     for line in PAGE.splitlines():
         cells = [cell.strip().strip("`") for cell in line.strip("|").split("|")]
@@ -30,14 +28,14 @@ def test_the_table_of_presets() -> None:
     }
 
 
-def test_how_a_server_of_ones_own_is_started() -> None:
+def test_how_a_server_of_ones_own_is_started():
     for name, one in PRESETS.items():
         if one.start:
             assert f"preset: {name}," in PAGE
             assert one.start.split(" MODEL")[0].split(", ")[0] in PAGE
 
 
-def test_the_defaults_that_the_page_names() -> None:
+def test_the_defaults_that_the_page_names():
     import inspect
 
     from quaver.models.openai_compatible import OpenAICompatible

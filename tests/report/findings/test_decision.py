@@ -1,11 +1,8 @@
 """Recommendations: on annotators whose truth is known, and on both sides of each rule's boundary."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import pytest
 from scipy.stats import binom, binomtest
@@ -13,18 +10,11 @@ from tests.report.findings.test_verdicts import CASES, answers, estimates
 
 from quaver.core.records import Estimate
 from quaver.report.findings.decision import recommendations
-from quaver.report.findings.recommendation import (
-    RECOMMENDED,
-    STEPS,
-    NextStep,
-    Reason,
-    Recommendation,
-    Recommended,
-)
+from quaver.report.findings.recommendation import RECOMMENDED, STEPS, NextStep, Reason
 from quaver.report.findings.rules import rules_table
 from quaver.report.findings.verdict_card import WORDS, Card, card_of_fields
 
-EXPECTED: dict[str, Recommended] = {
+EXPECTED = {
     "constant": "do not use",
     "unreadable": "do not use",
     "swapper": "do not use",
@@ -35,26 +25,26 @@ EXPECTED: dict[str, Recommended] = {
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_what_is_recommended_follows_from_the_truth(name: str) -> None:
+def test_what_is_recommended_follows_from_the_truth(name):
     answer, how, _ = CASES[name]
     (found,) = recommendations(estimates(answers(answer, **how)))
     assert found.kind == EXPECTED[name]
     assert all(one.value is not None for one in found.evidence)
 
 
-def test_every_kind_step_and_reason_has_its_words() -> None:
+def test_every_kind_step_and_reason_has_its_words():
     assert set(WORDS["kinds"]) == set(RECOMMENDED)
     assert set(WORDS["steps"]) == set(get_args(NextStep))
     assert set(STEPS) == set(get_args(Reason))
 
 
-def test_without_answers_nothing_is_said() -> None:
+def test_without_answers_nothing_is_said():
     (found,) = recommendations([])
     assert (found.kind, found.reason, found.next_step) == ("cannot tell", "no answers", "run")
 
 
 Ends = tuple[float, float]
-_STEADY: dict[str, Ends | None] = {
+_STEADY = {
     "failed_calls": (0.0, 0.0),
     "unlabelled_answers": (0.0, 0.0),
     "flips_agreement": (0.85, 0.95),
@@ -63,23 +53,17 @@ _STEADY: dict[str, Ends | None] = {
     "wrong_labels": (0.02, 0.12),
     "gold_agreement": (0.7, 0.95),
 }
-_MOVED: dict[str, Ends | None] = {**_STEADY, "flips_agreement": (0.5, 0.79), "flips_prompts": (0.15, 0.3)}
-_BEST: dict[str, Ends | None] = {
+_MOVED = {**_STEADY, "flips_agreement": (0.5, 0.79), "flips_prompts": (0.15, 0.3)}
+_BEST = {
     "best_prompt_wrong": (0.02, 0.15),
     "best_prompt_gold_agreement": (0.6, 0.9),
     "best_prompt_better": (0.01, 0.2),
 }
-_REST: dict[str, Ends | None] = {"rest_agreement": (0.8, 0.9), "rest_unlabelled": (0.0, 0.1)}
-_NO_GOLD: dict[str, Ends | None] = {"wrong_labels": None, "gold_agreement": None}
+_REST = {"rest_agreement": (0.8, 0.9), "rest_unlabelled": (0.0, 0.1)}
+_NO_GOLD = {"wrong_labels": None, "gold_agreement": None}
 
 
-def recommended(
-    known: dict[str, Ends | None],
-    *,
-    more: Sequence[Estimate] = (),
-    families: Mapping[str, str] | None = None,
-    **in_use: Any,
-) -> tuple[str, str]:
+def recommended(known, *, more=(), families=None, **in_use):
     """What is recommended for estimates with these intervals: kind and reason."""
     used = {"value": 0.6, "n": 50, "labels": 2, "label": "a", **in_use}
     made = [
@@ -104,7 +88,7 @@ def recommended(
     return found.kind, found.reason
 
 
-BOUNDARIES: dict[str, tuple[dict[str, Ends | None], str, str]] = {
+BOUNDARIES = {
     "steady and right": (_STEADY, "use", "right"),
     "agreement 0.8": (_STEADY | {"flips_agreement": (0.8, 0.9)}, "use", "right"),
     "agreement just below": (_STEADY | {"flips_agreement": (0.799, 0.9)}, "cannot tell", "unclear"),
@@ -112,11 +96,7 @@ BOUNDARIES: dict[str, tuple[dict[str, Ends | None], str, str]] = {
     "agreement that does not": (_MOVED | {"flips_agreement": (0.6, 0.799)}, "do not use", "unsteady"),
     "a tenth wrong": (_STEADY | {"wrong_labels": (0.05, 0.15)}, "use", "right"),
     "more than a tenth wrong": (_STEADY | {"wrong_labels": (0.08, 0.13)}, "cannot tell", "unclear gold"),
-    "surely no more than 15% wrong": (
-        _STEADY | {"wrong_labels": (0.15, 0.2)},
-        "cannot tell",
-        "unclear gold",
-    ),
+    "surely no more than 15% wrong": (_STEADY | {"wrong_labels": (0.15, 0.2)}, "cannot tell", "unclear gold"),
     "surely more": (_STEADY | {"wrong_labels": (0.151, 0.2)}, "do not use", "wrong"),
     "perhaps more than a fifth wrong": (
         _STEADY | {"wrong_labels": (-0.01, 0.201)},
@@ -185,12 +165,12 @@ BOUNDARIES: dict[str, tuple[dict[str, Ends | None], str, str]] = {
 
 
 @pytest.mark.parametrize("name", BOUNDARIES)
-def test_each_rule_holds_up_to_its_boundary(name: str) -> None:
+def test_each_rule_holds_up_to_its_boundary(name):
     known, kind, reason = BOUNDARIES[name]
     assert recommended(known) == (kind, reason)
 
 
-def test_labels_that_are_all_the_same_are_of_no_use_unless_the_gold_labels_are_too() -> None:
+def test_labels_that_are_all_the_same_are_of_no_use_unless_the_gold_labels_are_too():
     alone = _STEADY | {"flips_agreement": None}
     assert recommended(alone, value=1.0, labels=1) == ("do not use", "one label")
     assert recommended(alone | _NO_GOLD, value=1.0, labels=1) == ("do not use", "one label")
@@ -201,13 +181,13 @@ def test_labels_that_are_all_the_same_are_of_no_use_unless_the_gold_labels_are_t
     assert recommended(rare | {"flips_agreement": (0.0, 0.4)}, value=0.97) == ("do not use", "one label")
 
 
-def test_nine_items_are_too_few() -> None:
+def test_nine_items_are_too_few():
     assert recommended(_STEADY, n=9) == ("cannot tell", "too few items")
     assert recommended(_STEADY, n=10)[0] == "use"
 
 
-def test_the_study_s_own_threshold_holds_for_one_prompt_too() -> None:
-    def chosen(threshold: float) -> str:
+def test_the_study_s_own_threshold_holds_for_one_prompt_too():
+    def chosen(threshold):
         profile = Estimate("readiness_accuracy", 0.5, cell={"model": "m"}, details={"threshold": threshold})
         return recommended(_MOVED | _BEST | {"best_prompt_wrong": (0.02, 0.15)}, more=[profile])[0]
 
@@ -216,13 +196,13 @@ def test_the_study_s_own_threshold_holds_for_one_prompt_too() -> None:
     ]
 
 
-def part(measure: str, low: float, high: float, *, texts: int = 40, found: int = 30, **cell: str) -> Estimate:
+def part(measure, low, high, *, texts=40, found=30, **cell):
     """What gold labels show of a class or a group, one of three that are looked at."""
     details = {"texts": texts, "found": found, "parts": 3}
     return Estimate(measure, (low + high) / 2, low, high, cell={"model": "m", **cell}, details=details)
 
 
-EXCEPTIONS: dict[str, tuple[list[Estimate], str, tuple[str, ...]]] = {
+EXCEPTIONS = {
     "a class surely missed": ([part("class_found", 0.0, 0.69, label="a")], "use except for", ("a",)),
     "a class that is perhaps found": ([part("class_found", 0.0, 0.7, label="a")], "use", ()),
     "never given to four texts": (
@@ -258,14 +238,14 @@ EXCEPTIONS: dict[str, tuple[list[Estimate], str, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("name", EXCEPTIONS)
-def test_classes_and_groups_are_excepted_where_they_surely_go_wrong(name: str) -> None:
+def test_classes_and_groups_are_excepted_where_they_surely_go_wrong(name):
     parts, kind, named = EXCEPTIONS[name]
     found = recommendation(_STEADY, parts)
     assert found.kind == kind
     assert (*found.classes, *(level for _, level in found.groups)) == named
 
 
-def recommendation(known: dict[str, Ends | None], more: Sequence[Estimate]) -> Recommendation:
+def recommendation(known, more):
     """The recommendation for estimates with these intervals."""
     used = Estimate(
         "label_in_use", 0.6, 0.5, 0.7, n=50, cell={"model": "m"}, details={"labels": 2, "label": "a"}
@@ -279,8 +259,8 @@ def recommendation(known: dict[str, Ends | None], more: Sequence[Estimate]) -> R
     return found
 
 
-def test_labels_that_are_wrong_in_one_small_undeclared_group_are_used_elsewhere() -> None:
-    def found(*parts: Estimate) -> str:
+def test_labels_that_are_wrong_in_one_small_undeclared_group_are_used_elsewhere():
+    def found(*parts):
         hidden = [replace(one, details={**one.details, "undeclared": True}) for one in parts]
         return recommendation(_STEADY | {"wrong_labels": (0.16, 0.2)}, hidden).kind
 
@@ -291,7 +271,7 @@ def test_labels_that_are_wrong_in_one_small_undeclared_group_are_used_elsewhere(
     assert found(*groups) == "do not use"
 
 
-def test_labels_that_change_in_one_group_are_used_elsewhere() -> None:
+def test_labels_that_change_in_one_group_are_used_elsewhere():
     bad = part("group_wrong", 0.3, 0.6, group="party", level="x")
     rest = [
         Estimate(f"elsewhere_{name}", sum(ends) / 2, *ends, n=40, cell={"model": "m"})
@@ -307,19 +287,19 @@ def test_labels_that_change_in_one_group_are_used_elsewhere() -> None:
     assert recommendation(_MOVED, [bad, used, *noise, *moved]).kind == "do not use"
 
 
-def _of_authors(count: int) -> Estimate:
+def _of_authors(count):
     """Few wrong labels, in texts by so many authors."""
     return Estimate("wrong_labels", 0.04, 0.02, 0.08, n=count, unit="author", cell={"model": "m"})
 
 
-def test_few_groups_may_miss_those_that_are_labelled_wrong_throughout() -> None:
+def test_few_groups_may_miss_those_that_are_labelled_wrong_throughout():
     known = {name: ends for name, ends in _STEADY.items() if name != "wrong_labels"}
     few, many = (recommendation(known, [_of_authors(count)]) for count in (16, 17))
     assert (few.kind, few.reason, few.needed) == ("cannot tell", "unclear gold", 17)
     assert (many.kind, many.needed) == ("use", 0)
 
 
-def test_too_few_gold_labels_ask_for_as_many_as_would_decide() -> None:
+def test_too_few_gold_labels_ask_for_as_many_as_would_decide():
     known = {name: ends for name, ends in _STEADY.items() if name != "wrong_labels"}
     few = Estimate("wrong_labels", 0.1, 0.02, 0.3, n=20, cell={"model": "m"})
     found = recommendation(known, [few])
@@ -333,19 +313,19 @@ def test_too_few_gold_labels_ask_for_as_many_as_would_decide() -> None:
     assert recommendation(known, [between]).needed == 0
 
 
-def test_labels_that_are_surely_wrong_are_not_used_however_stable_they_are() -> None:
+def test_labels_that_are_surely_wrong_are_not_used_however_stable_they_are():
     unclear = _MOVED | {"flips_agreement": (0.6, 0.9)}
     assert recommended(unclear) == ("cannot tell", "unclear")
     assert recommended(unclear | {"wrong_labels": (0.16, 0.3)}) == ("do not use", "wrong")
 
 
-def test_prompts_like_these_stand_beside_what_may_be_used() -> None:
+def test_prompts_like_these_stand_beside_what_may_be_used():
     like_these = Estimate("broken_prompts", 0.0, 0.0, 0.45, n=5, unit="prompt", cell={"model": "m"})
     assert like_these in recommendation(_STEADY, [like_these]).unvouched
     assert not recommendation(_MOVED, [like_these]).unvouched
 
 
-def test_on_a_scale_agreement_and_bias_decide() -> None:
+def test_on_a_scale_agreement_and_bias_decide():
     scale = _STEADY | {"wrong_labels": (0.3, 0.5), "gold_bias": (-0.1, 0.1)}
     cases = {
         "right": scale | {"gold_agreement": (0.7, 0.9)},
@@ -358,14 +338,14 @@ def test_on_a_scale_agreement_and_bias_decide() -> None:
     }
 
 
-def _left_out(share: float, wrong: tuple[float, float]) -> list[Estimate]:
+def _left_out(share, wrong):
     """A label that is surely wrong in most of its uses, and what is left without it."""
     bad = part("label_right", 0.2, 0.6, label="b")
     details = {"without": ["b"], "share": share}
     return [bad, Estimate("others_wrong", sum(wrong) / 2, *wrong, n=90, cell={"model": "m"}, details=details)]
 
 
-def test_a_label_that_is_mostly_wrong_where_it_is_given_is_left_out() -> None:
+def test_a_label_that_is_mostly_wrong_where_it_is_given_is_left_out():
     steady = _STEADY | {"wrong_labels": (0.12, 0.2)}
     found = recommendation(steady, _left_out(0.2, (0.01, 0.05)))
     assert (found.kind, found.labels, found.next_step) == ("use except for", ("b",), "define the classes")
@@ -373,8 +353,8 @@ def test_a_label_that_is_mostly_wrong_where_it_is_given_is_left_out() -> None:
     assert recommendation(steady, _left_out(0.4, (0.01, 0.05))).kind == "cannot tell"  # too much is left out
 
 
-def test_hand_labels_of_texts_that_were_chosen_vouch_for_no_others() -> None:
-    def of(p: float, drawn: str) -> Recommendation:
+def test_hand_labels_of_texts_that_were_chosen_vouch_for_no_others():
+    def of(p, drawn):
         details = {"drawn": drawn, "trait": "with fewer than 9 words", "inside": 0.9, "outside": 0.2}
         return recommendation(_STEADY, [Estimate("hand_labels", p, cell={"model": "m"}, details=details)])
 
@@ -387,7 +367,7 @@ def test_hand_labels_of_texts_that_were_chosen_vouch_for_no_others() -> None:
     assert of(0.0005, "random").kind == of(0.002, "").kind == "use"
 
 
-def test_a_prompt_that_deviates_is_named_and_the_others_may_be_used() -> None:
+def test_a_prompt_that_deviates_is_named_and_the_others_may_be_used():
     odd = part("prompt_worse", 0.06, 0.2, variant="p4")
     found = recommendation(_STEADY, [odd, part("prompt_worse", 0.04, 0.2, variant="p3")])
     assert (found.kind, found.prompts, found.next_step) == (
@@ -397,7 +377,7 @@ def test_a_prompt_that_deviates_is_named_and_the_others_may_be_used() -> None:
     )
 
 
-def test_the_decision_does_not_turn_when_more_gold_labels_are_added() -> None:
+def test_the_decision_does_not_turn_when_more_gold_labels_are_added():
     """Of 12% wrong labels, above a bar of 10%, more gold labels make fewer studies say "use"."""
     shares = []
     for n in (50, 100, 400, 3000):
@@ -414,7 +394,7 @@ def test_the_decision_does_not_turn_when_more_gold_labels_are_added() -> None:
     assert shares[-1] < 0.001
 
 
-def test_labels_that_differ_from_coders_no_more_than_these_do_are_not_wrong() -> None:
+def test_labels_that_differ_from_coders_no_more_than_these_do_are_not_wrong():
     wrong = _STEADY | {"wrong_labels": (0.16, 0.24)}
     found = {
         ends: recommendation(wrong | {"coders_differ": ends}, []).kind
@@ -423,7 +403,7 @@ def test_labels_that_differ_from_coders_no_more_than_these_do_are_not_wrong() ->
     assert [*found.values()] == ["do not use", "cannot tell", "use"]
 
 
-def test_of_fields_the_worst_is_the_headline_and_each_is_named() -> None:
+def test_of_fields_the_worst_is_the_headline_and_each_is_named():
     tone, stance = recommendation(_STEADY, []), recommendation(_MOVED, [])
     alone = Card("H.", "R.", "V.", "M.", "S.", ("V.", "M.", "S."), (tone,), "", ())
     card = card_of_fields(
@@ -439,7 +419,7 @@ def test_of_fields_the_worst_is_the_headline_and_each_is_named() -> None:
     assert card_of_fields({"": alone}) is alone
 
 
-def test_what_interval_allows_for_groups_asks_to_declare_them() -> None:
+def test_what_interval_allows_for_groups_asks_to_declare_them():
     few = Estimate(
         "wrong_labels", 0.1, 0.02, 0.3, n=15, cell={"model": "m"}, details={"grouped": "author", "groups": 15}
     )
@@ -448,7 +428,7 @@ def test_what_interval_allows_for_groups_asks_to_declare_them() -> None:
     assert (found.kind, found.next_step) == ("cannot tell", "declare the groups")
 
 
-def test_too_few_texts_ask_for_as_many_as_would_decide() -> None:
+def test_too_few_texts_ask_for_as_many_as_would_decide():
     agreement = Estimate("flips_agreement", 0.7, 0.5, 0.85, n=100, cell={"model": "m"})
     known = {name: ends for name, ends in _MOVED.items() if name != "flips_agreement"}
     found = recommendation(known, [agreement])
@@ -468,9 +448,7 @@ def test_too_few_texts_ask_for_as_many_as_would_decide() -> None:
         ("treatment", "treatments", "unsteady"),
     ],
 )
-def test_what_moves_labels_is_the_reason_whatever_its_column_is_called(
-    factor: str, family: str, reason: str
-) -> None:
+def test_what_moves_labels_is_the_reason_whatever_its_column_is_called(factor, family, reason):
     about = {"model": "m", "factor": factor, "label": "a"}
     details = {"p_holm": 0.001, "directed": 0.9, "floor": 0.0, "shares": {"one": 0.2, "other": 0.8}}
     shift = Estimate("label_shift", 0.6, cell=about, details=details)
@@ -478,7 +456,7 @@ def test_what_moves_labels_is_the_reason_whatever_its_column_is_called(
     assert recommended(changed, more=[shift], families={factor: family}) == ("do not use", reason)
 
 
-def test_the_docs_print_the_rules() -> None:
+def test_the_docs_print_the_rules():
     assert rules_table() in (Path(__file__).parents[3] / "docs" / "verdicts.md").read_text(encoding="utf-8")
 
 
@@ -494,8 +472,6 @@ def test_the_docs_print_the_rules() -> None:
         ({"value": 0.95}, (0.8, 0.9), "steady"),
     ],
 )
-def test_labels_that_are_few_or_nearly_all_the_same(
-    in_use: dict[str, Any], agreement: Ends, reason: str
-) -> None:
+def test_labels_that_are_few_or_nearly_all_the_same(in_use, agreement, reason):
     known = {**_MOVED, **_NO_GOLD, "flips_agreement": agreement}
     assert recommended(known, **in_use)[1] == reason

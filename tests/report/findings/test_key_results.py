@@ -1,43 +1,40 @@
 """What a page says: verdicts and effects as values; of its sentences only that they are whole."""
 
-from __future__ import annotations
-
 import re
-from typing import Any
 
 import pytest
 from markupsafe import Markup
 
 from quaver.core.records import Estimate
 from quaver.report.findings.decision import recommendations
-from quaver.report.findings.judged_model import JudgedModel, judged_models
+from quaver.report.findings.judged_model import judged_models
 from quaver.report.findings.key_results import section_sentences
-from quaver.report.findings.quality import Quality, quality, severity
+from quaver.report.findings.quality import quality, severity
 from quaver.report.findings.verdict_card import card
 
 BROKEN = re.compile(r"\b(None|nan|inf)\b|\{\}|  |\d e[-−]|\d\s%")
 
 
-def found(study: Any) -> tuple[JudgedModel, ...]:
+def found(study):
     return judged_models(study.moved())
 
 
-def gate(study: Any) -> Quality:
+def gate(study):
     return quality(study.moved())
 
 
-def sentences(study: Any) -> list[Markup]:
+def sentences(study):
     return [sentence for some in section_sentences(study.results()).values() for sentence in some]
 
 
-def reasons(study: Any) -> list[str]:
+def reasons(study):
     return [one.reason for one in recommendations(study.moved())]
 
 
-def sways(of: int) -> Any:
+def sways(of):
     """Of each four pairs of items so many are a whenever letters are asked for; the rest are right."""
 
-    def answer(item: int, paraphrase: str, layout: str, repeat: int) -> str:
+    def answer(item, paraphrase, layout, repeat):
         if item // 2 % 4 < of:
             return "a" if layout == "letters" else "b"
         return "ab"[item % 2]
@@ -46,10 +43,9 @@ def sways(of: int) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("of", "reason"),
-    [(0, "right"), (1, "moved by format"), (3, "moved by format"), (4, "moved by format")],
+    ("of", "reason"), [(0, "right"), (1, "moved by format"), (3, "moved by format"), (4, "moved by format")]
 )
-def test_the_more_items_are_swayed_the_less_the_labels_follow_them(make: Any, of: int, reason: str) -> None:
+def test_the_more_items_are_swayed_the_less_the_labels_follow_them(make, of, reason):
     study = make(items=80, answer=sways(of))
     (one,) = found(study)
     assert reasons(study) == [reason]
@@ -58,16 +54,16 @@ def test_the_more_items_are_swayed_the_less_the_labels_follow_them(make: Any, of
     assert one.evidence["flips_prompts"].value == pytest.approx(of / 4 * 2 / 3)
 
 
-def test_gold_changes_no_verdict_on_what_moves_the_labels(make: Any) -> None:
+def test_gold_changes_no_verdict_on_what_moves_the_labels(make):
     (with_gold,), (without,) = (found(make(items=24, gold=gold)) for gold in (True, False))
     assert with_gold.factor == without.factor == "format"
     assert with_gold.evidence["flips_prompts"] == without.evidence["flips_prompts"]
 
 
-def test_missing_labels_make_no_headline(make: Any) -> None:
+def test_missing_labels_make_no_headline(make):
     """Every label is right, but one format leaves half of the answers without one."""
 
-    def answer(item: int, paraphrase: str, layout: str, repeat: int) -> str | None:
+    def answer(item, paraphrase, layout, repeat):
         return None if layout == "letters" and item // 2 % 2 else "ab"[item % 2]
 
     study = make(items=40, answer=answer)
@@ -78,16 +74,16 @@ def test_missing_labels_make_no_headline(make: Any) -> None:
     assert issue.details["shares"] == {"names": 0.0, "letters": 0.5}
 
 
-def test_labels_that_go_to_the_wrong_items_are_wrong_and_not_steady_only(make: Any) -> None:
+def test_labels_that_go_to_the_wrong_items_are_wrong_and_not_steady_only(make):
     assert reasons(make(items=40, answer=lambda item, *_: "ba"[item % 2])) == ["wrong"]
 
 
-def test_models_that_differ_have_a_clause_each(make: Any) -> None:
+def test_models_that_differ_have_a_clause_each(make):
     study = make(items=30, models=("tiny", "large"), answer=lambda item, *_: "ab"[item % 2])
     assert reasons(study) == ["right", "right"]
 
 
-def test_readiness_is_the_answer_where_it_was_asked(make: Any) -> None:
+def test_readiness_is_the_answer_where_it_was_asked(make):
     study = make(models=("tiny", "large"))
     study.estimates = []
     for model, verdict in (("tiny", "not met"), ("large", "met")):
@@ -112,16 +108,14 @@ def test_readiness_is_the_answer_where_it_was_asked(make: Any) -> None:
 @pytest.mark.parametrize("gold", [True, False])
 @pytest.mark.parametrize("answer", [sways(0), sways(4), lambda *_: "a", lambda *_: None])
 @pytest.mark.parametrize("items", [1, 3, 20])
-def test_sentences_are_whole_and_their_numbers_are_in_the_markup(
-    make: Any, answer: Any, gold: bool, items: int
-) -> None:
+def test_sentences_are_whole_and_their_numbers_are_in_the_markup(make, answer, gold, items):
     for sentence in sentences(make(items=items, answer=answer, gold=gold)):
         text = sentence.striptags()
         assert re.fullmatch(r"\S.*\.", text)
         assert not BROKEN.search(text)
 
 
-def test_names_are_text_and_no_markup(make: Any) -> None:
+def test_names_are_text_and_no_markup(make):
     study = make(items=24, label_names=("<b>Alpha</b>", "Beta"), models=("<i>", "large"))
     whole = Markup("").join(sentences(study))
     assert "<b>" not in whole
@@ -129,9 +123,7 @@ def test_names_are_text_and_no_markup(make: Any) -> None:
 
 
 @pytest.mark.parametrize(("answered", "step"), [(12, "run"), (24, "add items")])
-def test_what_is_too_early_to_say_of_a_run_that_is_not_at_its_end_asks_to_go_on(
-    make: Any, answered: int, step: str
-) -> None:
+def test_what_is_too_early_to_say_of_a_run_that_is_not_at_its_end_asks_to_go_on(make, answered, step):
     study = make(items=6)
     study.lock["collection"] = {"total": 24, "answered": answered}
     known = card(study.results())

@@ -1,11 +1,7 @@
 """The report in a real browser, and what its files hold."""
 
-from __future__ import annotations
-
 import csv
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -13,9 +9,7 @@ from tests.report.page.visit import Visit
 
 from quaver.core.records import Estimate
 from quaver.errors import StoreError
-from quaver.report.charts.chart import Figure
 from quaver.report.charts.figures import figures
-from quaver.report.estimate_index import Results
 from quaver.report.findings.judged_model import judged_models
 from quaver.report.findings.recommendation import RECOMMENDED
 from quaver.report.findings.verdict_card import card
@@ -29,18 +23,16 @@ WIDTHS = (390, 768, 1280, 1440)
 
 
 @pytest.fixture(scope="module")
-def report(study: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def report(study, tmp_path_factory):
     return write_report(tmp_path_factory.mktemp("study"), **study.inputs())
 
 
-def test_a_figure_is_drawn_once_for_each_width(
-    study: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    drawn: list[tuple[str, int]] = []
+def test_a_figure_is_drawn_once_for_each_width(study, tmp_path, monkeypatch):
+    drawn = []
 
-    def counted(results: Results) -> tuple[list[Figure], dict[str, str]]:
-        def of(figure: Figure) -> Figure:
-            def draw(*, width: int, **how: Any) -> Any:
+    def counted(results):
+        def of(figure):
+            def draw(*, width, **how):
                 drawn.append((figure.name, width))
                 return figure.draw(width=width, **how)
 
@@ -57,9 +49,7 @@ def test_a_figure_is_drawn_once_for_each_width(
     }
 
 
-def test_a_table_is_looked_at_once_for_long_texts(
-    study: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_is_looked_at_once_for_long_texts(study, tmp_path, monkeypatch):
     looked = []
     wordy = Table.wordy.fget
     monkeypatch.setattr(Table, "wordy", property(lambda self: (looked.append(id(self)), wordy(self))[1]))
@@ -69,7 +59,7 @@ def test_a_table_is_looked_at_once_for_long_texts(
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
-def test_it_opens_quietly_at_every_width(browser: Any, report: Path, width: int, scheme: str) -> None:
+def test_it_opens_quietly_at_every_width(browser, report, width, scheme):
     with Visit(browser, report, width, scheme) as visit:
         assert visit.said == []
         assert visit.asked == [report.as_uri()]
@@ -80,7 +70,7 @@ def test_it_opens_quietly_at_every_width(browser: Any, report: Path, width: int,
 
 @pytest.mark.long
 @pytest.mark.parametrize("width", [390, 1280])
-def test_every_figure_is_drawn_and_has_words(browser: Any, report: Path, width: int) -> None:
+def test_every_figure_is_drawn_and_has_words(browser, report, width):
     with Visit(browser, report, width) as visit:
         visit.unfold()
         figures = visit.page.locator("figure")
@@ -93,13 +83,12 @@ def test_every_figure_is_drawn_and_has_words(browser: Any, report: Path, width: 
             assert picture.get_attribute("role") == "group"  # its marks can be reached
             assert len(picture.get_attribute("aria-label") or "") > 30
             box = picture.bounding_box()
-            assert box is not None
             assert box["width"] > 300
             assert picture.locator("path").count() > 2
             assert figure.locator("figcaption b").inner_text()
 
 
-def test_the_finding_and_its_chart_are_on_the_first_screen(browser: Any, study: Any, report: Path) -> None:
+def test_the_finding_and_its_chart_are_on_the_first_screen(browser, study, report):
     with Visit(browser, report, 1440) as visit:
         (judged,) = judged_models(study.moved())
         assert judged.factor == "format"
@@ -108,11 +97,10 @@ def test_the_finding_and_its_chart_are_on_the_first_screen(browser: Any, study: 
         (one,) = card(study.results()).recommendations
         assert (one.kind, "bad" in (badge.get_attribute("class") or "")) == ("do not use", True)
         box = visit.page.locator("#figure-prompts svg:visible").bounding_box()
-        assert box is not None
         assert box["y"] + box["height"] < 900
 
 
-def test_the_numbers_open_by_keyboard(browser: Any, report: Path) -> None:
+def test_the_numbers_open_by_keyboard(browser, report):
     with Visit(browser, report) as visit:
         summary = visit.page.locator("#figure-factors summary")
         table = visit.page.locator("#figure-factors table")
@@ -122,20 +110,20 @@ def test_the_numbers_open_by_keyboard(browser: Any, report: Path) -> None:
         assert table.is_visible()
 
 
-def test_text_in_pictures_can_be_read_in_the_dark(browser: Any, report: Path) -> None:
+def test_text_in_pictures_can_be_read_in_the_dark(browser, report):
     colour = "getComputedStyle(document.querySelector('#figure-finding svg text[style*=ink]')).fill"
     with Visit(browser, report, scheme="light") as light, Visit(browser, report, scheme="dark") as dark:
         assert light.page.evaluate(colour) == "rgb(27, 27, 27)"
         assert dark.page.evaluate(colour) == "rgb(236, 236, 236)"
 
 
-def test_ids_are_unique(browser: Any, report: Path) -> None:
+def test_ids_are_unique(browser, report):
     with Visit(browser, report) as visit:
         ids = visit.page.evaluate("[...document.querySelectorAll('[id]')].map(e => e.id)")
         assert len(ids) == len(set(ids))
 
 
-def test_what_was_not_measured_is_said(browser: Any, report: Path) -> None:
+def test_what_was_not_measured_is_said(browser, report):
     with Visit(browser, report) as visit:
         text = visit.page.locator("#unmeasured").text_content() or ""
         assert "no variation" in text
@@ -144,7 +132,7 @@ def test_what_was_not_measured_is_said(browser: Any, report: Path) -> None:
         assert "3 of 8 units" in visit.page.locator("#figure-accuracy > .marks").inner_text()
 
 
-def test_numbers_are_those_of_the_csv(browser: Any, report: Path) -> None:
+def test_numbers_are_those_of_the_csv(browser, report):
     with report.with_name("estimates.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     known = {float(row[end]) for row in rows for end in ("value", "low", "high") if row[end]} | {0.5}
@@ -161,7 +149,7 @@ def test_numbers_are_those_of_the_csv(browser: Any, report: Path) -> None:
         assert text in rounded
 
 
-def test_figures_come_as_svg_png_and_pdf(report: Path) -> None:
+def test_figures_come_as_svg_png_and_pdf(report):
     folder = report.parent / "figures"
     names = {path.stem for path in folder.iterdir()}
     assert {"prompts", "finding", "factors", "accuracy", "inter-pss", "compliance"} == names
@@ -171,7 +159,7 @@ def test_figures_come_as_svg_png_and_pdf(report: Path) -> None:
         assert (folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
 
 
-def test_an_unknown_measure_gets_a_figure_and_a_table(browser: Any, make: Any, tmp_path: Path) -> None:
+def test_an_unknown_measure_gets_a_figure_and_a_table(browser, make, tmp_path):
     from quaver.core.records import Estimate
 
     study = make()
@@ -186,13 +174,13 @@ def test_an_unknown_measure_gets_a_figure_and_a_table(browser: Any, make: Any, t
     assert (tmp_path / "figures" / "wobble-x.svg").is_file()
 
 
-def test_the_same_study_gives_the_same_page(study: Any, report: Path, tmp_path: Path) -> None:
+def test_the_same_study_gives_the_same_page(study, report, tmp_path):
     again = write_report(tmp_path, **study.inputs())
     assert again.read_bytes() == report.read_bytes()
 
 
 @pytest.mark.long
-def test_sixty_variants_and_two_models_stay_readable(browser: Any, make: Any, tmp_path: Path) -> None:
+def test_sixty_variants_and_two_models_stay_readable(browser, make, tmp_path):
     paraphrases = [f"paraphrase {n:03d} of the original at temperature {n % 5}.5" for n in range(30)]
     study = make(paraphrases=paraphrases, items=2, repeats=1, models=("one", "two"), evaluators=("exact",))
     path = write_report(tmp_path, **study.inputs())
@@ -207,14 +195,14 @@ def test_sixty_variants_and_two_models_stay_readable(browser: Any, make: Any, tm
             assert sum("paraphrase" in text or "…" in text for text in texts) >= 30
 
 
-def test_a_folder_that_cannot_be_written_is_an_error_of_ours(make: Any, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_an_error_of_ours(make, tmp_path):
     (tmp_path / "figures").write_text("in the way")
     with pytest.raises(StoreError) as caught:
         write_report(tmp_path, **make(items=2, repeats=1).inputs())
     assert caught.value.where == str(tmp_path)
 
 
-def test_printed_numbers_never_claim_more_than_they_know() -> None:
+def test_printed_numbers_never_claim_more_than_they_know():
     assert printed(0.001, percent=True) == "0.1%"
     assert printed(1.0, percent=True) == "100%"
     assert printed(-0.001, percent=True) == "−0.1%"
@@ -222,7 +210,7 @@ def test_printed_numbers_never_claim_more_than_they_know() -> None:
     assert printed(1234.5) == "1,234"
 
 
-def test_tables_sort_and_filter_by_keyboard(browser: Any, report: Path) -> None:
+def test_tables_sort_and_filter_by_keyboard(browser, report):
     with Visit(browser, report) as visit:
         visit.unfold()
         table = visit.page.locator("#worst table").first
@@ -239,7 +227,7 @@ def test_tables_sort_and_filter_by_keyboard(browser: Any, report: Path) -> None:
         assert (visit.said, visit.asked) == ([], [report.as_uri()])
 
 
-def test_paper_has_the_method_and_no_closed_parts(browser: Any, make: Any, tmp_path: Path) -> None:
+def test_paper_has_the_method_and_no_closed_parts(browser, make, tmp_path):
     study = make(layouts=[f"f{n}" for n in range(40)])
     study.estimates = [
         Estimate("accuracy", 0.5, 0.4, 0.6, cell={"variant": v["id"]}) for v in study.lock["variants"]
@@ -260,9 +248,7 @@ def test_paper_has_the_method_and_no_closed_parts(browser: Any, make: Any, tmp_p
         assert listed.count() == 21  # twenty, and one that holds the others
 
 
-def test_long_ids_stay_in_their_cells_on_every_screen_and_on_paper(
-    browser: Any, make: Any, tmp_path: Path
-) -> None:
+def test_long_ids_stay_in_their_cells_on_every_screen_and_on_paper(browser, make, tmp_path):
     study = make(items=24, answer=lambda i, w, layout, k: "ab"[(i + (layout == "names")) % 2])
     long = pl.col("item").cast(pl.String) + "_" + "an_id_without_end_" * 9
     study.annotations = study.annotations.with_columns(item=long.cast(pl.Categorical))
@@ -276,7 +262,7 @@ def test_long_ids_stay_in_their_cells_on_every_screen_and_on_paper(
             assert visit.page.evaluate(over) == []
 
 
-def test_no_table_is_clipped_on_paper(browser: Any, make: Any, tmp_path: Path) -> None:
+def test_no_table_is_clipped_on_paper(browser, make, tmp_path):
     """The widest table has fourteen columns; on paper nothing can be scrolled."""
     study = make(items=24, models=("a model of some name", "another model"))
     cell = {"first": "first_label", "second": "label_match", "model": "a model of some name"}
@@ -296,14 +282,12 @@ def test_no_table_is_clipped_on_paper(browser: Any, make: Any, tmp_path: Path) -
         assert visit.page.evaluate(wide) == 0
 
 
-def shown(study: Any) -> dict[str, Any]:
+def shown(study):
     return first_screen(study.results())
 
 
 @pytest.mark.parametrize("kind", RECOMMENDED)
-def test_each_recommendation_has_a_badge_that_needs_no_colour(
-    study: Any, monkeypatch: pytest.MonkeyPatch, kind: Any
-) -> None:
+def test_each_recommendation_has_a_badge_that_needs_no_colour(study, monkeypatch, kind):
     known = module.card(study.results())
     one = replace(known.recommendations[0], kind=kind, prompt=study.lock["variants"][0]["id"])
     monkeypatch.setattr(module, "card", lambda _: replace(known, recommendations=(one,)))
@@ -313,12 +297,12 @@ def test_each_recommendation_has_a_badge_that_needs_no_colour(
     assert (badge["model"], badge["prompt"]) == ("", "plain · names")
 
 
-def test_each_of_several_models_has_a_badge_with_its_name(make: Any) -> None:
+def test_each_of_several_models_has_a_badge_with_its_name(make):
     badges = shown(make(items=24, models=("one", "two")))["badges"]
     assert [badge["model"] for badge in badges] == ["one", "two"]
 
 
-def test_an_alarm_repeats_nothing_that_the_headline_says(make: Any) -> None:
+def test_an_alarm_repeats_nothing_that_the_headline_says(make):
     unread = shown(make(items=12, answer=lambda *_: None))
     assert (unread["alarms"], unread["stopped"]) == ([], True)
     assert "100%" in unread["verdict"]
@@ -327,7 +311,7 @@ def test_an_alarm_repeats_nothing_that_the_headline_says(make: Any) -> None:
     assert not few["stopped"]
 
 
-def test_every_line_answers_a_question(study: Any) -> None:
+def test_every_line_answers_a_question(study):
     lines = shown(study)["lines"]
     assert len(lines) == 3
     assert all(question and line for question, line in lines)

@@ -1,17 +1,12 @@
 """A page that was opened in a real browser."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 
 class Visit:
     """A page that was opened, with what it said and asked for."""
 
-    def __init__(self, browser: Any, path: Path, width: int = 1280, scheme: str = "light") -> None:
-        self.said: list[str] = []
-        self.asked: list[str] = []
+    def __init__(self, browser, path, width=1280, scheme="light"):
+        self.said = []
+        self.asked = []
         self.page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
         self.page.on("console", lambda message: self.said.append(message.text))
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
@@ -19,12 +14,12 @@ class Visit:
         self.page.on("request", lambda request: self.asked.append(request.url))
         self.page.goto(path.as_uri())
 
-    def unfold(self) -> None:
+    def unfold(self):
         """Open all that is folded in."""
         self.page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
 
-    def __enter__(self) -> Visit:
+    def __enter__(self):
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_):
         self.page.close()

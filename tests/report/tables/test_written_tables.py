@@ -1,7 +1,5 @@
 """A table as data: each number in the column that its heading names."""
 
-from __future__ import annotations
-
 from markupsafe import Markup
 
 from quaver.core.records import Estimate
@@ -9,7 +7,7 @@ from quaver.report.tables.table import Table, estimates_table
 from quaver.report.tables.written_tables import tidy
 
 
-def test_an_interval_becomes_two_columns_with_its_ends_in_their_order() -> None:
+def test_an_interval_becomes_two_columns_with_its_ends_in_their_order():
     ends = Markup('<data value="0.25">25%</data> to <data value="0.5">50%</data>')
     whole = Markup('<data value="0.4">40%</data> [{}]').format(ends)
     table = Table(("what", "interval", "share"), (("a", ends, whole),), frozenset({1, 2}))
@@ -19,7 +17,7 @@ def test_an_interval_becomes_two_columns_with_its_ends_in_their_order() -> None:
     ]  # fmt: skip
 
 
-def test_the_p_value_beside_an_estimate_is_the_adjusted_one() -> None:
+def test_the_p_value_beside_an_estimate_is_the_adjusted_one():
     details = {"p": 0.01, "p_holm": 0.04, "comparisons": 4}
     data = tidy(estimates_table([Estimate("m", 0.5, 0.4, 0.7, n=9, details=details)]))
     (row,) = data.to_dicts()

@@ -1,7 +1,5 @@
 """Sets and numbers in JSON: damage is repaired, and of values that contradict each other none is taken."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -34,7 +32,7 @@ AMOUNT = replace(ASKED, output="number", label_field="amount", answers={})
         ('{"topics": ["tax", "peace"]}', None),
     ],
 )
-def test_a_set(text: str, label: str | None) -> None:
+def test_a_set(text, label):
     reading = read(Response(text), JsonField(), LABELS, TOPICS)
     assert (reading.label or ("ambiguous" if reading.status == "ambiguous" else None)) == label
 
@@ -52,18 +50,18 @@ def test_a_set(text: str, label: str | None) -> None:
         ('{"amount": null}', None),
     ],
 )
-def test_a_number(text: str, number: str | None) -> None:
+def test_a_number(text, number):
     reading = read(Response(text), JsonField(), Numbers(level="ratio"), AMOUNT)
     assert (reading.label or ("ambiguous" if reading.status == "ambiguous" else None)) == number
 
 
-def test_a_number_that_was_cut_off_is_none() -> None:
+def test_a_number_that_was_cut_off_is_none():
     for finish, number in (("stop", "12"), ("length", None)):
         reading = read(Response('{"amount": 12', finish), JsonField(), Numbers(level="ratio"), AMOUNT)
         assert reading.label == number
 
 
-def test_a_label_that_is_a_number_may_have_decimals() -> None:
+def test_a_label_that_is_a_number_may_have_decimals():
     labels, asked = task({"4": "4", "1": "1"}, Label("4", "4"), Label("1", "1"))
     assert read(Response('{"label": 4.0}'), JsonField(), labels, asked).label == "4"
     assert read(Response('{"label": 4.5}'), JsonField(), labels, asked).label is None

@@ -1,13 +1,11 @@
 """Shapes of answers are read as they are meant; of several labels none is read silently."""
 
-from __future__ import annotations
-
 import importlib.util
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.score.shapes import Shape, shapes
+from tests.score.shapes import shapes
 
 from quaver.core import registry
 from quaver.core.records import Label, Response
@@ -15,17 +13,17 @@ from quaver.score.annotation import read
 from quaver.score.evaluators.named_label import MarkedLabel
 from quaver.testing.tasks import TASKS, task
 
-READ_OTHERWISE: dict[str, str] = {}
+READ_OTHERWISE = {}
 """Shapes that are still read in another way than they should be, by text."""
 
 
 @pytest.mark.parametrize("shape", shapes(), ids=str)
-def test_an_answer_is_read_as_it_is_meant(shape: Shape) -> None:
+def test_an_answer_is_read_as_it_is_meant(shape):
     reading = read(shape.response, MarkedLabel(), shape.labels, shape.variant)
     assert (reading.label or reading.status) == READ_OTHERWISE.get(shape.response.text, shape.right)
 
 
-def test_there_are_enough_of_them_and_most_trouble_other_evaluators() -> None:
+def test_there_are_enough_of_them_and_most_trouble_other_evaluators():
     assert len(shapes()) >= 200
     wrong = Counter(
         name
@@ -39,7 +37,7 @@ def test_there_are_enough_of_them_and_most_trouble_other_evaluators() -> None:
     assert wrong["first_label"] > wrong["answer_markers"] > 20
 
 
-def test_a_label_is_marked_however_it_is_written() -> None:
+def test_a_label_is_marked_however_it_is_written():
     labels, asked = task(
         {"501": "501: Environment", "502": "502: Culture"},
         Label("501", "501: Environment"),
@@ -60,21 +58,19 @@ def test_a_label_is_marked_however_it_is_written() -> None:
     "text",
     ["positive, negative", "positive and negative", "positive/negative", "Positive words, negative words"],
 )
-def test_it_is_never_the_first_of_several(text: str) -> None:
+def test_it_is_never_the_first_of_several(text):
     reading = read(Response(text), MarkedLabel(), *TASKS["tone"])
     assert (reading.status, reading.label) == ("ambiguous", None)
 
 
-def test_the_reason_names_the_mark() -> None:
+def test_the_reason_names_the_mark():
     reading = read(Response("It may be positive.\nFinal answer: negative"), MarkedLabel(), *TASKS["tone"])
     assert (reading.label, reading.reason) == ("neg", "marked: final")
 
 
-def test_the_tables_in_the_docs_are_those_of_the_code() -> None:
+def test_the_tables_in_the_docs_are_those_of_the_code():
     path = Path(__file__).parents[3] / "docs" / "evaluator_shapes.py"
     spec = importlib.util.spec_from_file_location("evaluator_shapes", path)
-    assert spec is not None
-    assert spec.loader is not None
     made = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(made)
     page = made.PAGE.read_text(encoding="utf-8")

@@ -6,7 +6,7 @@ from quaver.score.parsing.parsed_answer import Answer
 from quaver.testing.tasks import TASKS, task
 
 
-def mentioned(name: str, text: str) -> list[str]:
+def mentioned(name, text):
     forms = forms_of(*TASKS[name])
     return [m.codes[0] if m.codes else "not" for m in forms.mentions(Answer(Response(text)))]
 
@@ -58,28 +58,28 @@ def mentioned(name: str, text: str) -> list[str]:
         ("relevance", "relevant", ["r"]),
     ],
 )
-def test_mentions(name: str, text: str, codes: list[str]) -> None:
+def test_mentions(name, text, codes):
     assert mentioned(name, text) == codes
 
 
-def test_a_form_that_two_labels_share_belongs_to_both() -> None:
+def test_a_form_that_two_labels_share_belongs_to_both():
     forms = forms_of(*task({"a": "yes", "b": "no"}, Label("a", "good"), Label("b", "Good")))
     assert forms.whole("good") == ("a", "b")
     assert forms.whole("yes") == ("a",)
 
 
-def test_a_letter_inside_a_longer_form_is_not_found_again() -> None:
+def test_a_letter_inside_a_longer_form_is_not_found_again():
     forms = forms_of(*task({"a": "A", "b": "Plan A"}, Label("a", "A"), Label("b", "Plan A")))
     answer = Answer(Response("Plan A"))
     assert (forms.first(answer), forms.distinct(answer)) == (("b",), {"b"})
 
 
-def test_only_the_first_ten_thousand_places_count() -> None:
+def test_only_the_first_ten_thousand_places_count():
     forms = forms_of(*TASKS["tone"])
     assert forms.distinct(Answer(Response("not positive " * 10_000 + "negative"))) == set()
     assert forms.distinct(Answer(Response("not positive " * 9_999 + "negative"))) == {"neg"}
 
 
-def test_an_answer_for_a_label_that_does_not_exist_is_no_form() -> None:
+def test_an_answer_for_a_label_that_does_not_exist_is_no_form():
     labels, variant = task({"a": "yes", "zz": "no"}, Label("a", "good"), Label("b", "bad"))
     assert forms_of(labels, variant).whole("no") == ()

@@ -12,12 +12,12 @@ CODES = [*languages()]
 LABELS = task({"a": "labela", "b": "labelb"}, Label("a", "labela"), Label("b", "labelb"))
 
 
-def label(text: str) -> str:
+def label(text):
     reading = read(Response(text), MarkedLabel(), *LABELS)
     return reading.label or reading.status
 
 
-def test_there_are_enough_of_them() -> None:
+def test_there_are_enough_of_them():
     assert len(CODES) >= 20
     for entry in languages().values():
         assert entry["name"]
@@ -27,7 +27,7 @@ def test_there_are_enough_of_them() -> None:
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_a_negated_label_is_none(code: str) -> None:
+def test_a_negated_label_is_none(code):
     entry = languages()[code]
     for negation in phrases_in(entry, "not"):
         assert label(f"{negation} labela") == "no_label", negation
@@ -37,7 +37,7 @@ def test_a_negated_label_is_none(code: str) -> None:
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_an_announced_label_is_the_answer(code: str) -> None:
+def test_an_announced_label_is_the_answer(code):
     entry = languages()[code]
     for noun in phrases_in(entry, "answer"):
         assert label(f"labela? labelb?\n{noun}: labelb") == "b", noun
@@ -46,7 +46,7 @@ def test_an_announced_label_is_the_answer(code: str) -> None:
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_an_answer_that_declines_is_refused(code: str) -> None:
+def test_an_answer_that_declines_is_refused(code):
     for phrase in phrases_in(languages()[code], "sorry"):
         assert label(f"{phrase} xyz.") == "refused", phrase
 
@@ -71,5 +71,5 @@ def test_an_answer_that_declines_is_refused(code: str) -> None:
         ("hi", "यह शहर की योजना के बारे में है।"),
     ],
 )
-def test_the_language_of_texts(code: str, text: str) -> None:
+def test_the_language_of_texts(code, text):
     assert language_of([text]) == code

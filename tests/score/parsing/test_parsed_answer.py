@@ -34,22 +34,22 @@ from quaver.score.parsing.parsed_answer import Answer, fold, plain, without_thin
         ("a\x00b\x07", "ab"),
     ],
 )
-def test_what_is_left_to_read(text: str, answer: str) -> None:
+def test_what_is_left_to_read(text, answer):
     assert Answer(Response(text)).text == answer
 
 
 @given(st.text())
-def test_folding_keeps_places(text: str) -> None:
+def test_folding_keeps_places(text):
     assert len(fold(text)) == len(text)
 
 
 @given(st.text())
-def test_plain_text_stays_plain(text: str) -> None:
+def test_plain_text_stays_plain(text):
     assert plain(plain(text)) == plain(text)
 
 
 @given(st.text("<>/thinkA[]◁▷"))
-def test_thinking_and_the_rest_are_the_text_without_marks(text: str) -> None:
+def test_thinking_and_the_rest_are_the_text_without_marks(text):
     rest, thinking, _ = without_thinking(text)
     assert (thinking is None) == (rest == text)
     assert len(rest) + len(thinking or "") <= len(text)
@@ -66,10 +66,10 @@ def test_thinking_and_the_rest_are_the_text_without_marks(text: str) -> None:
         ("a [b] <c> think", ("a [b] <c> think", None, False)),
     ],
 )
-def test_thinking_is_what_stands_between_marks(text: str, parted: tuple[str, str | None, bool]) -> None:
+def test_thinking_is_what_stands_between_marks(text, parted):
     assert without_thinking(text) == parted
 
 
-def test_composing_a_megabyte_of_marks_is_not_quadratic() -> None:
+def test_composing_a_megabyte_of_marks_is_not_quadratic():
     # 100,000 such marks take the composer alone seven seconds, a million hours.
     assert plain("a" + "\u0301\u0316" * 500_000) != ""

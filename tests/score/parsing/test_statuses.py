@@ -1,7 +1,5 @@
 """Which status an answer gets, where several would fit."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import pytest
@@ -27,34 +25,32 @@ class Judged(NamedTuple):
     looping: bool
 
 
-def judge(response: Response) -> Judged:
+def judge(response):
     of_text, of_tokens = (settled(Answer(response), FORMS, of_tokens=one) for one in (False, True))
     return Judged(of_text, of_tokens, response.finish == "length", loops(response.text))
 
 
-def status(text: str, **more: object) -> str | None:
-    reading = judge(Response(text, **more)).text  # type: ignore[arg-type]
+def status(text, **more):
+    reading = judge(Response(text, **more)).text
     return reading.status if reading else None
 
 
-def test_an_error_comes_before_everything() -> None:
+def test_an_error_comes_before_everything():
     reading = judge(Response("I'm sorry, I cannot answer.", finish="error", error="the server fell")).text
-    assert reading is not None
     assert (reading.status, reading.reason) == ("error", "the server fell")
     silent = judge(Response("", finish="error", error="the server fell"))
     assert silent.text == silent.tokens == reading
 
 
-def test_what_ends_with_an_apology_has_answered_before() -> None:
+def test_what_ends_with_an_apology_has_answered_before():
     said = "The voter is a lawyer from the coast who has voted for the same party all her life. " * 3
     said += "I'm sorry, I cannot say more."
     assert judge(Response(said)).text is None
 
 
-def test_a_filter_is_a_refusal_even_of_tokens() -> None:
+def test_a_filter_is_a_refusal_even_of_tokens():
     judged = judge(Response("Clinton", finish="content_filter", error="violence"))
     assert judged.text == judged.tokens
-    assert judged.text is not None
     assert (judged.text.status, judged.text.reason) == ("refused", "violence")
 
 
@@ -69,13 +65,12 @@ def test_a_filter_is_a_refusal_even_of_tokens() -> None:
         (Response("<|im_end|>Clinton"), "no text"),
     ],
 )
-def test_nothing_to_read_is_empty(response: Response, reason: str) -> None:
+def test_nothing_to_read_is_empty(response, reason):
     reading = judge(response).text
-    assert reading is not None
     assert (reading.status, reading.reason) == ("empty", reason)
 
 
-def test_an_empty_text_with_tokens_is_not_empty_for_those_who_read_tokens() -> None:
+def test_an_empty_text_with_tokens_is_not_empty_for_those_who_read_tokens():
     judged = judge(Response("\n", tokens=(Token("\n", -0.1, ()),)))
     assert judged.text is not None
     assert judged.tokens is None
@@ -119,12 +114,12 @@ NO_REFUSALS = [
 
 
 @pytest.mark.parametrize("text", REFUSALS)
-def test_refusals(text: str) -> None:
+def test_refusals(text):
     assert status(text) == "refused"
 
 
 @pytest.mark.parametrize("text", NO_REFUSALS)
-def test_what_only_sounds_like_one(text: str) -> None:
+def test_what_only_sounds_like_one(text):
     assert status(text) is None
 
 
@@ -146,18 +141,18 @@ def test_what_only_sounds_like_one(text: str) -> None:
         ("".join(chr(97 + i % 26) for i in range(2600)), True),
     ],
 )
-def test_looping(text: str, looping: bool) -> None:
+def test_looping(text, looping):
     assert loops(text) is looping
 
 
 @given(st.text("ab", min_size=1, max_size=12), st.integers(4, 30), st.text(max_size=30))
-def test_four_copies_of_anything_loop(unit: str, copies: int, before: str) -> None:
+def test_four_copies_of_anything_loop(unit, copies, before):
     text = before + unit * copies
     assert loops(text) or len(unit * copies) < 24
 
 
 @given(st.text("abc ", max_size=300))
-def test_a_loop_is_a_period_of_the_end(text: str) -> None:
+def test_a_loop_is_a_period_of_the_end(text):
     tail = text.rstrip()
     size = len(tail)
     spans = [(p, max(24, 4 * p - 2)) for p in range(1, size)]
@@ -165,11 +160,10 @@ def test_a_loop_is_a_period_of_the_end(text: str) -> None:
     assert loops(text) == bool(periods)
 
 
-def test_marks_stand_beside_any_status() -> None:
+def test_marks_stand_beside_any_status():
     judged = judge(Response("Dole Dole Dole Dole Dole Dole Dole", finish="length"))
     assert (judged.text, judged.truncated, judged.looping) == (None, True, True)
     judged = judge(Response("<think>" + "so " * 30, finish="length"))
-    assert judged.text is not None
     assert (judged.text.status, judged.truncated, judged.looping) == ("empty", True, True)
 
 
@@ -202,7 +196,7 @@ def test_marks_stand_beside_any_status() -> None:
         ("I can give you a percentage. In this case, it's 100%.", 1.0),
     ],
 )
-def test_exactly_one_value(text: str, value: float) -> None:
+def test_exactly_one_value(text, value):
     assert verbal_confidence(Response(text)) == (value, None)
 
 
@@ -234,16 +228,16 @@ def test_exactly_one_value(text: str, value: float) -> None:
         ("80%, so 20% that it is wrong", "several values"),
     ],
 )
-def test_none_or_several_do_not_parse(text: str, reason: str) -> None:
+def test_none_or_several_do_not_parse(text, reason):
     assert verbal_confidence(Response(text)) == (None, reason)
 
 
-def test_a_failed_answer_states_nothing() -> None:
+def test_a_failed_answer_states_nothing():
     assert verbal_confidence(Response("90%", "error"))[0] is None
 
 
 @given(st.integers(0, 1000))
-def test_the_three_forms_of_one_number_agree(thousandths: int) -> None:
+def test_the_three_forms_of_one_number_agree(thousandths):
     percent = f"{thousandths / 10:.1f}"
     said = f"{percent}% or {thousandths / 1000:.3f} or {percent} out of 100"
     forms = [f"{percent}%", f"{thousandths / 1000:.3f}", f"{percent} out of 100"]
@@ -252,7 +246,7 @@ def test_the_three_forms_of_one_number_agree(thousandths: int) -> None:
 
 
 @given(st.text("0123456789.,%-/ outof1", max_size=40))
-def test_any_text_gives_a_probability_or_a_reason(text: str) -> None:
+def test_any_text_gives_a_probability_or_a_reason(text):
     value, reason = verbal_confidence(Response(text))
     assert (value is None) != (reason is None)
     assert value is None or 0 <= value <= 1

@@ -1,7 +1,5 @@
 """Answers that are scored in chunks are scored as each alone; what cannot be scored leaves what was kept."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -45,19 +43,19 @@ HOSTILE = (
 )
 
 
-def answer(text: str, prompt: str) -> str:
+def answer(text, prompt):
     odd = HOSTILE[sum(map(ord, text)) % len(HOSTILE)]
     return f"{odd}positive" if len(prompt) % 2 else f"I say {odd} negative to {text}"
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def study(tmp_path_factory):
     opened = Study.open(written(tmp_path_factory.mktemp("parts"), STUDY, ITEMS), functions={"fake": answer})
     opened.run()
     return opened
 
 
-def one_by_one(study: Study) -> pl.DataFrame:
+def one_by_one(study):
     """Each answer alone, by an annotator that remembers nothing."""
     evaluators = study.source.plugins.evaluators(["first_label"])
     with study.source.answers() as store:
@@ -66,12 +64,12 @@ def one_by_one(study: Study) -> pl.DataFrame:
 
 
 @pytest.mark.long
-def test_whatever_the_chunks_the_annotations_are_the_same(study: Study) -> None:
+def test_whatever_the_chunks_the_annotations_are_the_same(study):
     whole = one_by_one(study)
 
     @settings(max_examples=8, deadline=None)
     @given(chunk=st.integers(1, ANSWERS + 20))
-    def scored(chunk: int) -> None:
+    def scored(chunk):
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(Store.read, "__defaults__", (0, None, chunk))
             assert study.rescore(["first_label"]).equals(whole)
@@ -79,7 +77,7 @@ def test_whatever_the_chunks_the_annotations_are_the_same(study: Study) -> None:
     scored()
 
 
-def test_a_changed_answer_is_an_error_and_the_old_annotations_stay(study: Study) -> None:
+def test_a_changed_answer_is_an_error_and_the_old_annotations_stay(study):
     kept = study.source.files.annotations
     before = study.rescore(["first_label"])
     with study.source.answers() as store:
@@ -94,7 +92,7 @@ def test_a_changed_answer_is_an_error_and_the_old_annotations_stay(study: Study)
     assert [path.name for path in kept.parent.glob("annotations*")] == ["annotations.parquet"]
 
 
-def test_a_new_gold_sample_is_in_the_annotations(study: Study) -> None:
+def test_a_new_gold_sample_is_in_the_annotations(study):
     assert not study.annotations()["gold_drawn"].any()
     study.gold.draw(n=10, design="simple")
     frame = study.annotations()

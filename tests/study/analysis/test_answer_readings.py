@@ -1,15 +1,10 @@
 """The reader is measured before the model: a model that thinks aloud gets the verdict of its labels alone."""
 
-from __future__ import annotations
-
 import random
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 import quaver
-from quaver.report.findings.verdict_card import Card
 
 LABELS = ("favor", "against", "none")
 SHAPES = (
@@ -21,19 +16,19 @@ SHAPES = (
 )
 
 
-def texts(count: int = 30) -> list[str]:
+def texts(count=30):
     return [f"Text {number} about the plan" for number in range(count)]
 
 
-def stance(text: str) -> str:
+def stance(text):
     return LABELS[int(text.split()[1]) % 3]
 
 
-def model(shape: str, share: float, seed: int) -> Callable[[str, str], str]:
+def model(shape, share, seed):
     """A model whose labels hardly change, and that thinks aloud in a share of its answers."""
     draw = random.Random(seed)
 
-    def annotate(text: str, prompt: str) -> str:
+    def annotate(text, prompt):
         label = stance(text) if draw.random() < 0.97 else draw.choice(LABELS)
         other = next(one for one in LABELS if one != label)
         return shape.format(label=label, other=other) if draw.random() < share else label
@@ -41,10 +36,10 @@ def model(shape: str, share: float, seed: int) -> Callable[[str, str], str]:
     return annotate
 
 
-def alone(annotate: Callable[[str, str], str]) -> Callable[[str, str], str]:
+def alone(annotate):
     """The labels of a model that thinks aloud, written alone."""
 
-    def label(text: str, prompt: str) -> str:
+    def label(text, prompt):
         answer = annotate(text, prompt)
         for shape in SHAPES:
             for one in LABELS:
@@ -56,12 +51,12 @@ def alone(annotate: Callable[[str, str], str]) -> Callable[[str, str], str]:
     return label
 
 
-def verdict(to: Path, annotate: Callable[[str, str], str], **options: object) -> Card:
+def verdict(to, annotate, **options):
     given = {"labels": LABELS, "prompts": 3, "repeats": 1, "yes": True, "to": to, **options}
-    return quaver.check(texts(), model=annotate, **given).verdict  # type: ignore[arg-type]
+    return quaver.check(texts(), model=annotate, **given).verdict
 
 
-def test_a_model_that_thinks_aloud_has_the_verdict_of_its_labels(tmp_path: Path) -> None:
+def test_a_model_that_thinks_aloud_has_the_verdict_of_its_labels(tmp_path):
     aloud = verdict(tmp_path / "aloud", model(SHAPES[0], 0.3, 1))
     plain = verdict(tmp_path / "plain", alone(model(SHAPES[0], 0.3, 1)))
     assert [(one.kind, one.reason) for one in aloud.recommendations] == [
@@ -72,7 +67,7 @@ def test_a_model_that_thinks_aloud_has_the_verdict_of_its_labels(tmp_path: Path)
     assert "name several" in aloud.reading
 
 
-def test_an_evaluator_that_reads_another_label_than_is_marked_decides(tmp_path: Path) -> None:
+def test_an_evaluator_that_reads_another_label_than_is_marked_decides(tmp_path):
     card = verdict(tmp_path / "first", model(SHAPES[1], 1.0, 2), evaluator="first_label")
     (only,) = card.recommendations
     assert (card.kind, only.reason, card.step) == ("cannot tell", "reading", "choose the evaluator")
@@ -80,18 +75,17 @@ def test_an_evaluator_that_reads_another_label_than_is_marked_decides(tmp_path: 
     assert 0 < len(card.misread) <= 10
     assert all("Let me think" in line for line in card.misread)
     readers = only.known("reader_disagreement")
-    assert readers is not None
     assert readers.details["misread"] > 80
     assert str(card).startswith(card.reading)
 
 
-def test_answers_that_mark_nothing_are_not_blamed_on_the_model(tmp_path: Path) -> None:
+def test_answers_that_mark_nothing_are_not_blamed_on_the_model(tmp_path):
     shape = "It has something of {label}, and something of {other}"
     card = verdict(tmp_path / "none", model(shape, 0.5, 3))
     assert (card.kind, card.recommendations[0].reason) == ("cannot tell", "reading")
 
 
-def test_fields_and_scores_have_no_such_report(tmp_path: Path) -> None:
+def test_fields_and_scores_have_no_such_report(tmp_path):
     rows = [
         {
             "text": text,
@@ -118,7 +112,7 @@ def test_fields_and_scores_have_no_such_report(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("share", [0, 0.1, 0.3, 0.6, 1])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_no_verdict_is_false_because_a_model_thinks_aloud(shape: str, share: float, tmp_path: Path) -> None:
+def test_no_verdict_is_false_because_a_model_thinks_aloud(shape, share, tmp_path):
     for seed in range(20):
         aloud = verdict(tmp_path / f"aloud-{seed}", model(shape, share, seed))
         plain = verdict(tmp_path / f"plain-{seed}", alone(model(shape, share, seed)))

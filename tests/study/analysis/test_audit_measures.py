@@ -1,9 +1,6 @@
 """What a report says of how the answers were read, from a study that asks for none of it."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
 
 from tests.studies import STUDY, written
 
@@ -17,7 +14,7 @@ measures: [accuracy]
 """
 
 
-def chatty(text: str, prompt: str) -> str:
+def chatty(text, prompt):
     """One word to the one question, a sentence to the other, and of the chair it will not speak."""
     if "chair" in text:
         return "I'm sorry, I cannot say."
@@ -25,18 +22,18 @@ def chatty(text: str, prompt: str) -> str:
     return f"It is {label}." if "Good" in prompt else label
 
 
-def rows(page: str) -> list[list[str]]:
+def rows(page):
     found = re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL)
     return [[re.sub("<[^>]*>", "", cell) for cell in re.findall("<td.*?>(.*?)</td>", row)] for row in found]
 
 
-def reported(tmp_path: Path, study: str) -> str:
+def reported(tmp_path, study):
     opened = Study.open(written(tmp_path, STUDY + study), functions={"fake": chatty})
     opened.run()
     return opened.report().read_text(encoding="utf-8")
 
 
-def test_evaluators_are_compared_and_failures_counted(tmp_path: Path) -> None:
+def test_evaluators_are_compared_and_failures_counted(tmp_path):
     page = reported(tmp_path, TWO_PROMPTS)
     assert "label_match read 66.7%" in page
     table = rows(page)
@@ -52,7 +49,7 @@ def test_evaluators_are_compared_and_failures_counted(tmp_path: Path) -> None:
     assert re.search(r"no label: [^;]*\(2\); refused: [^;]*\(1\)", page)
 
 
-def test_one_evaluator_is_compared_with_none(tmp_path: Path) -> None:
+def test_one_evaluator_is_compared_with_none(tmp_path):
     page = reported(tmp_path, "evaluators: [label_match]\n")
     assert "The evaluators compared" not in page
     assert "two evaluators" not in page

@@ -1,9 +1,5 @@
 """Calls are exported some at a time, each with its own readings."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import polars as pl
 import pytest
 
@@ -12,9 +8,7 @@ from quaver.study.session import Study
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
-def test_calls_written_a_few_at_a_time_are_those_written_at_once(
-    tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_calls_written_a_few_at_a_time_are_those_written_at_once(tmp_path, ending, monkeypatch):
     items = [{"text": f"Text {at}", "truth": "yes" if at % 3 else "no"} for at in range(20)]
     study = Study.open(
         {

@@ -1,12 +1,8 @@
 """A study with coders measures them: with each other, with the model, and with each prompt."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections import Counter
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -16,12 +12,12 @@ import quaver
 CODERS = ["anna", "ben", "cleo"]
 
 
-def flipped(labels: list[str], share: float, chance: random.Random) -> list[str]:
+def flipped(labels, share, chance):
     return [label if chance.random() > share else "ba"["ab".index(label)] for label in labels]
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> quaver.Study:
+def study(tmp_path_factory):
     chance = random.Random(3)
     truth = chance.choices("ab", k=90)
     frame = pl.DataFrame(
@@ -31,7 +27,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> quaver.Study:
         }
     )
 
-    def annotate(text: str, prompt: str) -> str:
+    def annotate(text, prompt):
         own = random.Random(text + prompt)
         return flipped([text[0]], 0.05 if "Which?" in prompt else 0.4, own)[0]
 
@@ -52,13 +48,13 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> quaver.Study:
     return made
 
 
-def test_coders_are_columns_of_the_annotations(study: quaver.Study) -> None:
+def test_coders_are_columns_of_the_annotations(study):
     frame = study.annotations()
     assert frame.select(CODERS).null_count().row(0) == (0, 0, 0)
     assert study.experiment.notes[-1].startswith("An item's gold label")
 
 
-def test_what_is_measured_of_them_needs_no_line_of_the_file(study: quaver.Study) -> None:
+def test_what_is_measured_of_them_needs_no_line_of_the_file(study):
     found = study.estimates()
     gaps = {e.cell["coder"]: e for e in found if e.measure == "coder_agreement_gap"}
     assert gaps.keys() == {"all"}
@@ -67,7 +63,7 @@ def test_what_is_measured_of_them_needs_no_line_of_the_file(study: quaver.Study)
     assert pairs == ["anna, ben", "anna, cleo", "ben, cleo", "all"]
 
 
-def test_a_measure_that_is_asked_for_is_of_the_studys_coders(study: quaver.Study) -> None:
+def test_a_measure_that_is_asked_for_is_of_the_studys_coders(study):
     found = study.measure("coder_agreement")
     assert {e.cell["coder"] for e in found if e.measure.endswith("_model")} == set(CODERS)
     gaps = {e.cell["variant"]: e for e in found if e.measure.endswith("_gap") and e.cell["coder"] == "all"}
@@ -77,7 +73,7 @@ def test_a_measure_that_is_asked_for_is_of_the_studys_coders(study: quaver.Study
     assert {e.cell["coder"] for e in own} == {"ben"}
 
 
-def test_the_report_says_who_agrees_with_whom(study: quaver.Study) -> None:
+def test_the_report_says_who_agrees_with_whom(study):
     page = study.report().read_text(encoding="utf-8")
     part = page.partition('<section id="coders">')[2].partition("</section>")[0]
     words = " ".join(re.sub("<[^>]+>", " ", part).split())
@@ -89,7 +85,7 @@ def test_the_report_says_who_agrees_with_whom(study: quaver.Study) -> None:
 
 
 @pytest.mark.parametrize("items", [{"coders": ["anna"]}, {"coders": ["anna", "ben"], "gold": "cleo"}])
-def test_fewer_coders_and_another_gold(study: quaver.Study, tmp_path: Path, items: dict[str, Any]) -> None:
+def test_fewer_coders_and_another_gold(study, tmp_path, items):
     source = next(study.folder.glob("items-*.jsonl"))
     other = quaver.Study.open(
         {

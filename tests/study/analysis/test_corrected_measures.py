@@ -1,10 +1,5 @@
 """Measures that a gold sample corrects, named in a study's file, and studies compared by them."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 from tests.gold_study import STUDY, filled, labelled_study, truths
 
@@ -18,24 +13,24 @@ conclusions:
 """
 
 
-def opened(folder: Path, **more: Any) -> Study:
+def opened(folder, **more):
     labelled_study(folder, **more)
     (folder / "study.yaml").write_text(STUDY + MEASURES, encoding="utf-8")
     return Study.open(folder / "study.yaml")
 
 
-def with_gold(study: Study) -> Study:
+def with_gold(study):
     for path in study.gold.draw(n=80, design="simple", form="csv").files:
         if ".codes" not in path.name:
             study.gold.take(filled(path, truths()))
     return study
 
 
-def named(study: Study, name: str) -> list[Any]:
+def named(study, name):
     return [one for one in study.estimates() if one.measure == name]
 
 
-def test_a_study_file_names_them_and_has_each_once(tmp_path: Path) -> None:
+def test_a_study_file_names_them_and_has_each_once(tmp_path):
     study = opened(tmp_path / "a")
     assert [one.value for one in named(study, "corrected_share")] == [None]
     with_gold(study)
@@ -47,7 +42,7 @@ def test_a_study_file_names_them_and_has_each_once(tmp_path: Path) -> None:
     assert prompts == {f"prompt=p{n}" for n in range(5)}
 
 
-def test_two_studies_are_compared_by_them_and_by_corrected_conclusions(tmp_path: Path) -> None:
+def test_two_studies_are_compared_by_them_and_by_corrected_conclusions(tmp_path):
     one, other = (with_gold(opened(tmp_path / name, seed=seed)) for name, seed in (("a", 1), ("b", 2)))
     found = compare(one, other, resamples=50)
     by_name = found.by_measure()
@@ -60,7 +55,7 @@ def test_two_studies_are_compared_by_them_and_by_corrected_conclusions(tmp_path:
     assert by_name["conclusion"].words.endswith("in these labels")
 
 
-def test_without_gold_labels_only_these_labels_are_compared(tmp_path: Path) -> None:
+def test_without_gold_labels_only_these_labels_are_compared(tmp_path):
     one, other = (opened(tmp_path / name, seed=seed) for name, seed in (("a", 1), ("b", 2)))
     found = compare(one, other, resamples=50)
     words = {name: verdict.words for name, verdict in found.by_measure().items()}
@@ -69,7 +64,7 @@ def test_without_gold_labels_only_these_labels_are_compared(tmp_path: Path) -> N
     assert words["conclusion"].endswith("in these labels")
 
 
-def test_prompts_of_one_study_are_compared_by_them(tmp_path: Path) -> None:
+def test_prompts_of_one_study_are_compared_by_them(tmp_path):
     found = compare(with_gold(opened(tmp_path / "a")), resamples=50)
     corrected = [one for one in found.differences if one.measure == "conclusion_corrected"]
     assert len(corrected) == 4
@@ -77,6 +72,6 @@ def test_prompts_of_one_study_are_compared_by_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["corrected_share", "corrected_accuracy"])
-def test_each_is_taken_by_its_name_alone(tmp_path: Path, name: str) -> None:
+def test_each_is_taken_by_its_name_alone(tmp_path, name):
     study = with_gold(opened(tmp_path / "a"))
     assert {one.measure for one in study.measure(name)} == {name}

@@ -1,9 +1,6 @@
 """Which texts go wrong is found in the table, declared or not; hand labels that were chosen are found out."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,7 +11,7 @@ from quaver import Study
 N, PROMPTS = 300, 3
 
 
-def opened(folder: Path, *, wrong: np.ndarray, by_hand: np.ndarray, drawn: str = "", **columns: Any) -> Study:
+def opened(folder, *, wrong, by_hand, drawn="", **columns):
     """Labels of two classes, imported with a gold label of the texts that people labelled."""
     rng = np.random.default_rng(3)
     truth = rng.integers(0, 2, N)
@@ -52,7 +49,7 @@ def opened(folder: Path, *, wrong: np.ndarray, by_hand: np.ndarray, drawn: str =
     )
 
 
-def test_a_column_that_nobody_declared_is_named_where_its_texts_go_wrong(tmp_path: Path) -> None:
+def test_a_column_that_nobody_declared_is_named_where_its_texts_go_wrong(tmp_path):
     language = np.tile(["de", "en", "fr", "it", "xx"], N // 5)
     party = np.repeat(["left", "right"], N // 2)
     wrong = (language == "xx") & (np.arange(N) % 10 != 4)
@@ -80,7 +77,7 @@ def test_so_are_the_longest_texts_and_the_last_rows(
     assert level in str(study.verdict())
 
 
-def test_hand_labels_of_short_texts_do_not_vouch_for_the_long_ones(tmp_path: Path) -> None:
+def test_hand_labels_of_short_texts_do_not_vouch_for_the_long_ones(tmp_path):
     words = 5 + np.arange(N) * 7 % 36
     by_hand = (words < 16) & (np.arange(N) % 4 != 0)
     wrong = (words > 30) & (np.arange(N) % 2 == 0)
@@ -93,7 +90,7 @@ def test_hand_labels_of_short_texts_do_not_vouch_for_the_long_ones(tmp_path: Pat
     assert study.verdict().kind == "use"
 
 
-def test_hand_labels_at_random_are_taken_for_what_they_are(tmp_path: Path) -> None:
+def test_hand_labels_at_random_are_taken_for_what_they_are(tmp_path):
     rng = np.random.default_rng(8)
     language = rng.choice(["de", "en", "fr"], N)
     by_hand = rng.random(N) < 1 / 3

@@ -1,14 +1,9 @@
 """Coders of a gold sample are set beside the model, as those of the items' table are."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from tests.gold_study import filled, labelled_study, truths
 
 import quaver
-from quaver import Study
 from quaver.study.sources.gold_files import GoldFiles
 
 TRUTH = truths()
@@ -16,7 +11,7 @@ OTHER = {"left": "right", "right": "left"}
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def study(tmp_path_factory):
     """Three coders label the same forty items: two are right, the third errs on every fourth."""
     made = labelled_study(tmp_path_factory.mktemp("coded") / "study", prompts=3)
     drawn = made.gold.draw(n=40, coders=["ada", "ben", "D"], overlap=1.0, form="csv")
@@ -26,7 +21,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     return made
 
 
-def test_the_model_is_tested_against_each_of_them(study: Study) -> None:
+def test_the_model_is_tested_against_each_of_them(study):
     made = study.measure("alternative_annotator", by=["model"])
     coders = [one.cell["coder"] for one in made if one.measure == "alternative_annotator"]
     assert coders == ["ada", "ben", "D", "all"]
@@ -36,20 +31,19 @@ def test_the_model_is_tested_against_each_of_them(study: Study) -> None:
 
 
 @pytest.mark.long
-def test_they_stand_among_the_studys_estimates(study: Study, tmp_path: Path) -> None:
+def test_they_stand_among_the_studys_estimates(study, tmp_path):
     found = {one.measure: one for one in study.estimates() if one.cell.get("coder", "all") == "all"}
     assert {"alternative_annotator_won", "coder_agreement_coders"} <= found.keys()
     draw = GoldFiles(study.folder).state().draw
-    assert draw is not None
     drawn = draw.filter("drawn")["item"]
-    wrong = float(drawn.is_in(list(TRUTH)[::4]).mean())  # type: ignore[arg-type]
+    wrong = float(drawn.is_in(list(TRUTH)[::4]).mean())
     # On every fourth item two of three pairs of coders differ.
     assert found["coder_agreement_coders"].details["percent"] == pytest.approx(1 - wrong * 2 / 3)
     path, _ = quaver.bundle(study, tmp_path / "coded.zip")
     assert not quaver.verify(path).differs
 
 
-def test_coders_who_share_no_item_are_not_compared(tmp_path: Path) -> None:
+def test_coders_who_share_no_item_are_not_compared(tmp_path):
     made = labelled_study(tmp_path / "study", prompts=3)
     drawn = made.gold.draw(n=20, coders=["ada", "ben"], overlap=0.0, form="csv")
     for path in (path for path in drawn.files if ".codes" not in path.name):

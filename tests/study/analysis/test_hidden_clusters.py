@@ -1,12 +1,7 @@
 """A study whose items come in groups hears of it, declares the groups, and has wider intervals."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,7 +9,7 @@ import pytest
 from tests.studies import STUDY, written
 
 from quaver import Study
-from quaver.core.records import Estimate, IntervalWarning, LabelSet, Variant
+from quaver.core.records import IntervalWarning, LabelSet, Variant
 from quaver.design.calls.experiment import Experiment
 from quaver.errors import QuaverError, SpecError
 from quaver.report.findings.quality import clusters
@@ -27,7 +22,7 @@ WORDS = [
 ]
 
 
-def _labels(folder: Path, spread: float = 2.0, copies: int = 1) -> Path:
+def _labels(folder, spread=2.0, copies=1):
     """A table of labels about 150 posts of 15 authors, with texts of which so many are nearly the same."""
     rng = np.random.default_rng(4)
     n = GROUPS * SIZE
@@ -51,7 +46,7 @@ def _labels(folder: Path, spread: float = 2.0, copies: int = 1) -> Path:
     return folder / "labels.csv"
 
 
-def _study(folder: Path, **annotations: Any) -> Study:
+def _study(folder, **annotations):
     own = {"item": "post", "variant": ["prompt"], "label": "label", "gold": "truth", "text": "text"}
     return Study.open(
         {
@@ -64,11 +59,11 @@ def _study(folder: Path, **annotations: Any) -> Study:
     )
 
 
-def _of(found: Sequence[Estimate], column: str) -> Estimate:
+def _of(found, column):
     return next(one for one in found if one.measure == "item_clusters" and one.cell["column"] == column)
 
 
-def test_undeclared_groups_are_found_and_every_interval_says_so(tmp_path: Path) -> None:
+def test_undeclared_groups_are_found_and_every_interval_says_so(tmp_path):
     _labels(tmp_path)
     study = _study(tmp_path)
     assert [one.cell["column"] for one in study.quality().clusters] == ["author"]
@@ -78,7 +73,7 @@ def test_undeclared_groups_are_found_and_every_interval_says_so(tmp_path: Path) 
     assert found.details["effect"] > 1.5**2
 
 
-def test_once_declared_every_interval_resamples_the_groups_and_nothing_is_found(tmp_path: Path) -> None:
+def test_once_declared_every_interval_resamples_the_groups_and_nothing_is_found(tmp_path):
     _labels(tmp_path)
     before = _study(tmp_path)
     alone = before.estimates("accuracy")[0]
@@ -89,11 +84,11 @@ def test_once_declared_every_interval_resamples_the_groups_and_nothing_is_found(
     assert units == {"author", "author and prompt"}  # the prompts of a column of that name are a sample
     assert not any("labelled alike" in why for one in study.estimates() for why in one.warnings)
     accuracy = study.estimates("accuracy")[0]
-    assert accuracy.low < alone.low < alone.high < accuracy.high  # type: ignore[operator]
+    assert accuracy.low < alone.low < alone.high < accuracy.high
     assert study.measure("accuracy", group=None)[0].unit == "item"
 
 
-def test_copies_of_a_text_are_found_and_declared(tmp_path: Path) -> None:
+def test_copies_of_a_text_are_found_and_declared(tmp_path):
     _labels(tmp_path, copies=5)
     study = _study(tmp_path, text="text", groups=[])
     found = {one.cell["column"]: one for one in clusters(study.estimates(of="audit"))}
@@ -103,7 +98,7 @@ def test_copies_of_a_text_are_found_and_declared(tmp_path: Path) -> None:
     assert "near_duplicates" not in {one.cell["column"] for one in declared.quality().clusters}
 
 
-def test_without_groups_nothing_is_said(tmp_path: Path) -> None:
+def test_without_groups_nothing_is_said(tmp_path):
     _labels(tmp_path, spread=0.0)
     study = _study(tmp_path)
     assert study.quality().clusters == ()
@@ -111,7 +106,7 @@ def test_without_groups_nothing_is_said(tmp_path: Path) -> None:
     assert not any("labelled alike" in why for one in study.estimates() for why in one.warnings)
 
 
-def test_the_report_says_it_first_and_its_table_has_the_numbers(tmp_path: Path) -> None:
+def test_the_report_says_it_first_and_its_table_has_the_numbers(tmp_path):
     _labels(tmp_path)
     page = _study(tmp_path).report(tmp_path / "out")
     assert "group: author" in page.read_text(encoding="utf-8")
@@ -120,10 +115,10 @@ def test_the_report_says_it_first_and_its_table_has_the_numbers(tmp_path: Path) 
     assert json.loads(row["details"][0])["clustered"]
 
 
-def test_a_group_declared_after_the_answers_came_in_needs_no_new_answer(tmp_path: Path) -> None:
+def test_a_group_declared_after_the_answers_came_in_needs_no_new_answer(tmp_path):
     asked = []
 
-    def annotate(text: str, prompt: str) -> str:
+    def annotate(text, prompt):
         asked.append(text)
         return "positive" if len(text) % 2 else "negative"
 
@@ -141,7 +136,7 @@ def test_a_group_declared_after_the_answers_came_in_needs_no_new_answer(tmp_path
     assert {one.unit for one in after if one.low is not None} == {"writer"}
 
 
-def test_near_duplicates_of_a_study_file_are_its_group(tmp_path: Path) -> None:
+def test_near_duplicates_of_a_study_file_are_its_group(tmp_path):
     rng = np.random.default_rng(2)
     texts = [" ".join(rng.choice(WORDS, 15)) for _ in range(10)]
     rows = "".join(f"i{at},{texts[at // 3]}{'.!?'[at % 3]}\n" for at in range(30))
@@ -153,7 +148,7 @@ def test_near_duplicates_of_a_study_file_are_its_group(tmp_path: Path) -> None:
     assert opened.estimates()[0].unit == "near_duplicates"
 
 
-def test_a_group_that_no_column_is_called_is_refused(tmp_path: Path) -> None:
+def test_a_group_that_no_column_is_called_is_refused(tmp_path):
     _labels(tmp_path)
     with pytest.raises(QuaverError) as raised:
         _study(tmp_path, group="writer").annotations()
@@ -173,24 +168,24 @@ LAYOUTS = "  - {use: position}\n"
 DESIGNED = "variants:\n  - {use: position}\n"
 
 
-def labelled(text: str, prompt: str) -> str:
+def labelled(text, prompt):
     """The truth, but for some items of some prompts."""
     number = int(text.split()[-1].rstrip("."))
     wrong = (number * 7 + len(prompt)) % 5 == 0
     return "positive" if ("good" in text) != wrong else "negative"
 
 
-def opened(folder: Path, more: str) -> Study:
+def opened(folder, more):
     study = Study.open(written(folder, STUDY + more, ITEMS), functions={"fake": labelled})
     study.run()
     return study
 
 
-def of(study: Study, measure: str) -> list[str]:
+def of(study, measure):
     return [one.estimand for one in study.estimates() if one.measure == measure]
 
 
-def test_paraphrases_are_a_sample_of_others(tmp_path: Path) -> None:
+def test_paraphrases_are_a_sample_of_others(tmp_path):
     study = opened(tmp_path, PARAPHRASES + "measures: [inter_pss, sensitivity, accuracy]\n")
     assert of(study, "inter_pss") == of(study, "sensitivity") == ["population"]
     assert of(study, "accuracy") == ["fixed"] * 4
@@ -200,13 +195,13 @@ def test_paraphrases_are_a_sample_of_others(tmp_path: Path) -> None:
     assert "for prompts like these 4" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
-def test_a_design_is_all_there_is(tmp_path: Path) -> None:
+def test_a_design_is_all_there_is(tmp_path):
     study = opened(tmp_path, DESIGNED + "measures: [inter_pss, accuracy]\n")
     assert of(study, "inter_pss") == ["fixed"]
     assert not [one for one in study.estimates(of="audit") if one.measure == "accuracy"]
 
 
-def test_paraphrases_of_a_design(tmp_path: Path) -> None:
+def test_paraphrases_of_a_design(tmp_path):
     measures = "measures: [inter_pss, {use: accuracy, estimand: population}]\n"
     study = opened(tmp_path, PARAPHRASES + LAYOUTS + measures)
     whole = [one for one in study.estimates() if one.measure == "inter_pss"]
@@ -217,7 +212,7 @@ def test_paraphrases_of_a_design(tmp_path: Path) -> None:
     assert len({one.cell["position"] for one in apart}) == 2
 
 
-def test_the_file_says_so(tmp_path: Path) -> None:
+def test_the_file_says_so(tmp_path):
     study = opened(tmp_path, PARAPHRASES + "measures: [{use: inter_pss, estimand: fixed}]\n")
     assert of(study, "inter_pss") == ["fixed"]
     with pytest.raises(SpecError) as raised:
@@ -225,7 +220,7 @@ def test_the_file_says_so(tmp_path: Path) -> None:
     assert "estimand" in str(raised.value.where)
 
 
-def test_imported_prompts_are_told_apart_by_name() -> None:
+def test_imported_prompts_are_told_apart_by_name():
     imported = [
         Variant(f"{at}", {"paraphrase": f"{at}", "temperature": f"{at % 2}"}, "", "", "", "", "", {})
         for at in range(3)
@@ -235,7 +230,7 @@ def test_imported_prompts_are_told_apart_by_name() -> None:
     assert sampled_factors(replace(design, variants=imported[:1])) == []
 
 
-def test_the_intervals_of_imported_prompts_hold_for_prompts_like_these(tmp_path: Path) -> None:
+def test_the_intervals_of_imported_prompts_hold_for_prompts_like_these(tmp_path):
     rows = [
         f"{item},{prompt},{'ab'[(item * prompt) % 3 > 0]}"  # three prompts label six items
         for item in range(6)
@@ -251,7 +246,7 @@ def test_the_intervals_of_imported_prompts_hold_for_prompts_like_these(tmp_path:
     assert {one.estimand for one in study.measure("sensitivity")} == {"population"}
 
 
-def test_the_warning_belongs_to_what_the_groups_make_alike(tmp_path: Path) -> None:
+def test_the_warning_belongs_to_what_the_groups_make_alike(tmp_path):
     # Each author writes of one subject, which half of them label "yes" throughout; errors are anybody's.
     rng = np.random.default_rng(5)
     author = np.repeat(np.arange(GROUPS), SIZE)
@@ -270,14 +265,14 @@ def test_the_warning_belongs_to_what_the_groups_make_alike(tmp_path: Path) -> No
     study = _study(tmp_path, variant=[])
     shares, accuracy = (study.estimates([name]) for name in ("label_shares", "accuracy"))
 
-    def are_doubted(found: Sequence[Estimate]) -> bool:
+    def are_doubted(found):
         return any("labelled alike" in why for one in found for why in one.warnings)
 
     assert are_doubted([one for one in shares if one.measure == "label_shares"])
     assert not are_doubted([one for one in accuracy if one.measure == "accuracy"])
 
 
-def test_another_persons_codes_of_a_variable_are_no_groups(tmp_path: Path) -> None:
+def test_another_persons_codes_of_a_variable_are_no_groups(tmp_path):
     lines = ["id,text,cost,cost_b,place"]
     lines += [f"i{at},Text {at} costs {at % 17},{at % 17},{2 * (at % 17)},p{at % 16}" for at in range(60)]
     (tmp_path / "texts.csv").write_text("\n".join(lines) + "\n")

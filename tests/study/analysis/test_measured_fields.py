@@ -1,22 +1,17 @@
 """Studies whose answers have fields: from the study file to the verdict."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 
 from quaver import Study, compare, papers
-from quaver.core.records import Estimate
 from quaver.errors import MeasureError, QuaverError, SpecError, StoreError, UnknownName
 from quaver.report.findings.key_results import quality_lines
 
 _TONES = {"pos": "positive", "neg": "negative", "neu": "neutral"}
-_FIELDS: dict[str, Any] = {
+_FIELDS = {
     "tone": {
         "labels": [
             {"code": code, "name": name, "definition": f"Sounds {name}."} for code, name in _TONES.items()
@@ -32,7 +27,7 @@ _FIELDS: dict[str, Any] = {
 }
 
 
-def _rows() -> list[dict[str, str]]:
+def _rows():
     return [
         {
             "id": f"i{at}",
@@ -45,7 +40,7 @@ def _rows() -> list[dict[str, str]]:
     ]
 
 
-def _asked(fields: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
+def _asked(fields=None, **more):
     return {
         "name": "Several",
         "task": {"held": False, "fields": _FIELDS if fields is None else fields},
@@ -58,7 +53,7 @@ def _asked(fields: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
     }
 
 
-def _answer(text: str, prompt: str) -> str:
+def _answer(text, prompt):
     """The gold labels, but for every seventh stance, which moves with the prompt, and a few failures."""
     at = int(text.split()[-1])
     said = {"tone": list(_TONES.values())[at % 3], "stance": str(at % 5 + 1)}
@@ -74,25 +69,25 @@ def _answer(text: str, prompt: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def study(tmp_path_factory):
     study = Study.open(_asked(), folder=tmp_path_factory.mktemp("several"), functions={"m": _answer})
     study.run()
     return study
 
 
-def _field(study: Study, name: str) -> Study:
+def _field(study, name):
     return Study.open(_asked(), folder=study.folder, functions={"m": _answer}, field=name)
 
 
-def test_the_answers_of_a_field_cost_what_the_study_s_do(tmp_path: Path) -> None:
+def test_the_answers_of_a_field_cost_what_the_study_s_do(tmp_path):
     priced = {"name": "m", "use": "function", "price": {"input": 1.0, "output": 2.0}}
-    opened: dict[str, Any] = {"folder": tmp_path, "functions": {"m": _answer}}
+    opened = {"folder": tmp_path, "functions": {"m": _answer}}
     whole = Study.open(_asked(models=[priced]), **opened).source.prices
     assert Study.open(_asked(models=[priced]), **opened, field="tone").source.prices == whole
     assert whole["m"] is not None
 
 
-def test_one_answer_is_one_annotation_a_field(study: Study) -> None:
+def test_one_answer_is_one_annotation_a_field(study):
     frame = study.annotations()
     assert study.status().answered == 80
     assert frame.height == 160
@@ -102,7 +97,7 @@ def test_one_answer_is_one_annotation_a_field(study: Study) -> None:
     assert first["label"].to_list() == ["neg", "neg"]
 
 
-def test_a_value_that_is_missing_or_wrong_is_that_field_s_alone(study: Study) -> None:
+def test_a_value_that_is_missing_or_wrong_is_that_field_s_alone(study):
     frame = study.annotations()
     bare = frame.filter(pl.col("label").is_null()).group_by("field", "item").len().sort("item", "field")
     found = [(str(field), str(item)) for field, item, _ in bare.iter_rows()]
@@ -111,7 +106,7 @@ def test_a_value_that_is_missing_or_wrong_is_that_field_s_alone(study: Study) ->
     assert set(reasons) == {"no field stance", "the field holds no label"}
 
 
-def _alone(name: str, folder: Path) -> Study:
+def _alone(name, folder):
     """The same field as the only label set of a study, with the same answers."""
     field = {key: value for key, value in _FIELDS[name].items() if key in ("labels", "level")}
     asked = _asked(measures=["accuracy", "inter_pss", "label_shares"])
@@ -124,7 +119,7 @@ def _alone(name: str, folder: Path) -> Study:
 
 
 @pytest.mark.parametrize("name", ["tone", "stance"])
-def test_a_field_is_measured_as_a_study_of_its_own_would_be(study: Study, name: str, tmp_path: Path) -> None:
+def test_a_field_is_measured_as_a_study_of_its_own_would_be(study, name, tmp_path):
     alone = _alone(name, tmp_path)
     for measure in ("accuracy", "inter_pss"):
         of_field = [_unnamed(one) for one in study.measure(measure, field=name)]
@@ -133,12 +128,12 @@ def test_a_field_is_measured_as_a_study_of_its_own_would_be(study: Study, name: 
     assert kinds == [(one.kind, one.reason, one.correctness) for one in alone.verdict().recommendations]
 
 
-def _unnamed(one: Estimate) -> Estimate:
+def _unnamed(one):
     """An estimate without what only names it: the field, and the prompts' levels."""
     return replace(one, cell={key: value for key, value in one.cell.items() if key != "field"})
 
 
-def test_estimates_name_the_field_and_a_measure_may_be_of_one_alone(study: Study) -> None:
+def test_estimates_name_the_field_and_a_measure_may_be_of_one_alone(study):
     found = {(one.measure, one.cell["field"]) for one in study.estimates()}
     assert found == {
         *(("accuracy", "tone"), ("accuracy", "stance")),
@@ -151,7 +146,7 @@ def test_estimates_name_the_field_and_a_measure_may_be_of_one_alone(study: Study
         _field(study, "tome")
 
 
-def test_the_worst_field_is_the_headline(study: Study) -> None:
+def test_the_worst_field_is_the_headline(study):
     card = study.verdict()
     assert [one.field for one in card.recommendations] == ["stance", "tone"]
     assert card.recommendations[1].kind == "use"
@@ -159,7 +154,7 @@ def test_the_worst_field_is_the_headline(study: Study) -> None:
     assert study.quality().issues
 
 
-def test_the_report_has_each_field_with_its_own_report(study: Study, tmp_path: Path) -> None:
+def test_the_report_has_each_field_with_its_own_report(study, tmp_path):
     page = study.report(tmp_path).read_text(encoding="utf-8")
     assert "fields/tone/report.html" in page
     assert (tmp_path / "fields" / "stance" / "report.html").is_file()
@@ -167,7 +162,7 @@ def test_the_report_has_each_field_with_its_own_report(study: Study, tmp_path: P
     assert (tmp_path / "estimates.csv").is_file()
 
 
-def test_exported_calls_have_columns_for_each_field(study: Study, tmp_path: Path) -> None:
+def test_exported_calls_have_columns_for_each_field(study, tmp_path):
     study.export(tmp_path / "calls.csv")
     table = pl.read_csv(tmp_path / "calls.csv").filter(pl.col("item") == "i3")
     assert table["gold.stance"].to_list() == [4, 4]
@@ -176,7 +171,7 @@ def test_exported_calls_have_columns_for_each_field(study: Study, tmp_path: Path
     assert table["json_field.stance.correct"].to_list() == [False, False]
 
 
-def test_a_field_has_gold_labels_of_its_own(tmp_path: Path) -> None:
+def test_a_field_has_gold_labels_of_its_own(tmp_path):
     asked = _asked()
     asked["task"]["fields"] = {"tone": {"labels": ["pos", "neg"]}, "stance": {"labels": list("12")}}
     said = json.dumps({"tone": "pos", "stance": "1"})
@@ -194,13 +189,13 @@ def test_a_field_has_gold_labels_of_its_own(tmp_path: Path) -> None:
     assert Study.open(asked, **opened).annotations().height == 160
 
 
-def test_the_prompt_names_fields_labels_and_definitions(study: Study) -> None:
+def test_the_prompt_names_fields_labels_and_definitions(study):
     question = study.source.lock()["variants"][0]["example"][-1][1]
     assert '- "tone": One of "positive", "negative", "neutral".\n  - "positive": Sounds positive.' in question
     assert '- "stance": For or against. One of "1", "2", "3", "4", "5".' in question
 
 
-def test_a_schema_holds_the_model_where_it_can_be_held(tmp_path: Path) -> None:
+def test_a_schema_holds_the_model_where_it_can_be_held(tmp_path):
     asked = _asked()
     asked["task"]["held"] = True
     study = Study.open(asked, folder=tmp_path, functions={"m": _answer})
@@ -212,7 +207,7 @@ def test_a_schema_holds_the_model_where_it_can_be_held(tmp_path: Path) -> None:
     assert schema["properties"]["tone"]["enum"] == ["positive", "negative", "neutral"]
 
 
-def test_what_takes_one_label_set_refuses_fields(study: Study) -> None:
+def test_what_takes_one_label_set_refuses_fields(study):
     for ask in (study.charts, study.paper, study.gold.accept):
         with pytest.raises(SpecError, match="one field") as caught:
             ask()
@@ -224,7 +219,7 @@ def test_what_takes_one_label_set_refuses_fields(study: Study) -> None:
             whole()
 
 
-def test_each_field_is_a_study_and_labels_name_the_field(study: Study) -> None:
+def test_each_field_is_a_study_and_labels_name_the_field(study):
     assert list(study.fields) == ["tone", "stance"]
     assert study.fields["tone"].fields == {}
     labels = study.labels()
@@ -235,11 +230,11 @@ def test_each_field_is_a_study_and_labels_name_the_field(study: Study) -> None:
     assert set(study.fields["tone"].labels()["label"]) == set(_TONES)
 
 
-def test_of_equally_frequent_numbers_the_median_stands(tmp_path: Path) -> None:
+def test_of_equally_frequent_numbers_the_median_stands(tmp_path):
     asked = _asked({"amount": {"level": "ratio"}, "tone": _FIELDS["tone"]}, measures=[])
     asked["variants"] = [{"use": "instructions", "texts": {"curt": "Code 10.", "kind": "Code 500."}}]
 
-    def answer(text: str, prompt: str) -> str:
+    def answer(text, prompt):
         given = next((int(one) for one in ("10", "500") if f"Code {one}." in prompt), 20)
         return json.dumps({"amount": given if text != "Text 1" else 7, "tone": "neutral"})
 
@@ -250,7 +245,7 @@ def test_of_equally_frequent_numbers_the_median_stands(tmp_path: Path) -> None:
     assert amounts["agreement"].to_list()[:2] == [pytest.approx(1 / 3), 1.0]
 
 
-def test_missing_labels_are_counted_field_by_field_where_fields_differ(study: Study) -> None:
+def test_missing_labels_are_counted_field_by_field_where_fields_differ(study):
     bare = [issue for issue in study.quality().issues if issue.measure == "unlabelled_answers"]
     assert [(one.cell["field"], one.details["times"]) for one in bare] == [("tone", 2), ("stance", 6)]
     lines = quality_lines(study.quality())
@@ -258,7 +253,7 @@ def test_missing_labels_are_counted_field_by_field_where_fields_differ(study: St
     assert "of the field “stance” (6 of 80" in lines[1]
 
 
-def test_answers_that_no_field_can_be_read_from_are_one_line(tmp_path: Path) -> None:
+def test_answers_that_no_field_can_be_read_from_are_one_line(tmp_path):
     study = Study.open(_asked(), folder=tmp_path, functions={"m": lambda text, prompt: "I do not know."})
     study.run()
     (line,) = quality_lines(study.quality())
@@ -266,16 +261,14 @@ def test_answers_that_no_field_can_be_read_from_are_one_line(tmp_path: Path) -> 
     assert "field" not in line
 
 
-def test_tables_of_papers_take_fields_for_data_sets(study: Study) -> None:
+def test_tables_of_papers_take_fields_for_data_sets(study):
     tone, stance = papers.table(study, "inter-stability").rows()
     assert (tone["data set"], stance["data set"]) == ("tone", "stance")
     (alone,) = papers.table(_field(study, "stance"), "inter-stability").rows()
     assert stance == alone | {"data set": "stance"}
 
 
-def test_prompts_and_studies_are_compared_field_by_field_and_judged_together(
-    study: Study, tmp_path: Path
-) -> None:
+def test_prompts_and_studies_are_compared_field_by_field_and_judged_together(study, tmp_path):
     found = compare(study, measures=["accuracy"])
     assert [one.cell["field"] for one in found.differences] == ["tone", "stance"]
     assert found.items == 40
@@ -283,7 +276,7 @@ def test_prompts_and_studies_are_compared_field_by_field_and_judged_together(
         (alone,) = compare(study.fields[name], measures=["accuracy"]).differences
         assert (one.value, one.low, one.high) == (alone.value, alone.low, alone.high)
 
-    def worse(text: str, prompt: str) -> str:
+    def worse(text, prompt):
         return json.dumps({"tone": "neutral", "stance": str(int(text.split()[-1]) % 5 + 1)})
 
     other = Study.open(_asked(), folder=tmp_path, functions={"m": worse})
@@ -295,7 +288,7 @@ def test_prompts_and_studies_are_compared_field_by_field_and_judged_together(
     assert set(judged.flips["field"]) == {"tone", "stance"}
 
 
-def test_studies_without_a_field_in_common_cannot_be_compared(study: Study, tmp_path: Path) -> None:
+def test_studies_without_a_field_in_common_cannot_be_compared(study, tmp_path):
     task = {"fields": {"mood": _FIELDS["tone"]}, "held": False}
     other = Study.open(_asked(task=task, measures=[]), folder=tmp_path, functions={"m": _answer})
     with pytest.raises(MeasureError, match="no field in common") as caught:
@@ -321,9 +314,7 @@ def test_studies_without_a_field_in_common_cannot_be_compared(study: Study, tmp_
         ({"evaluators": [{"use": "json_field", "field": "tone"}]}, "tell the fields"),
     ],
 )
-def test_what_a_task_with_fields_cannot_have_is_one_error(
-    change: dict[str, Any], says: str, tmp_path: Path
-) -> None:
+def test_what_a_task_with_fields_cannot_have_is_one_error(change, says, tmp_path):
     asked = _asked()
     for name, value in change.items():
         asked[name] = {**asked[name], **value} if name == "items" else value
@@ -331,7 +322,7 @@ def test_what_a_task_with_fields_cannot_have_is_one_error(
         Study.open(asked, folder=tmp_path, functions={"m": _answer})
 
 
-def test_fields_that_evaluators_read_are_fields_of_the_task(tmp_path: Path) -> None:
+def test_fields_that_evaluators_read_are_fields_of_the_task(tmp_path):
     asked = _asked() | {"task": {"labels": ["pos", "neg"]}, "measures": []}
     asked["items"] = {name: value for name, value in asked["items"].items() if name != "gold"}
     asked["evaluators"] = [{"use": "json_field", "name": name, "field": name} for name in ("tone", "topic")]

@@ -1,10 +1,7 @@
 """What the report's charts of sensitivity and consistency rest on, from a study to its files."""
 
-from __future__ import annotations
-
 import csv
 import json
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -32,12 +29,12 @@ measures:
 """
 
 
-def annotate(text: str, prompt: str) -> str:
+def annotate(text, prompt):
     return "positive" if "!" in text or ("Please" in prompt and "4" in text) else "negative"
 
 
 @pytest.mark.long
-def test_a_study_s_report_has_them_and_its_files_and_python_the_same_numbers(tmp_path: Path) -> None:
+def test_a_study_s_report_has_them_and_its_files_and_python_the_same_numbers(tmp_path):
     study = Study.open(written(tmp_path, STUDY, ITEMS), functions={"fake": annotate})
     study.run()
     found = study.estimates(of="charts")
@@ -58,7 +55,7 @@ def test_a_study_s_report_has_them_and_its_files_and_python_the_same_numbers(tmp
         assert json.loads(row["details"] or "{}") == json.loads(json.dumps(dict(one.details)))
 
 
-def test_prompts_are_compared_for_each_model_by_itself(tmp_path: Path) -> None:
+def test_prompts_are_compared_for_each_model_by_itself(tmp_path):
     both = STUDY.replace("  - {name: fake", "  - {name: steady, use: function}\n  - {name: fake")
     functions = {
         "steady": lambda text, prompt: "positive",
@@ -75,7 +72,7 @@ def test_prompts_are_compared_for_each_model_by_itself(tmp_path: Path) -> None:
     assert (shares["fake", "original"], shares["fake", "kind"]) == (0.0, 1.0)
 
 
-def test_the_group_that_the_measures_name_is_the_unit_of_the_charts_too(tmp_path: Path) -> None:
+def test_the_group_that_the_measures_name_is_the_unit_of_the_charts_too(tmp_path):
     grouped = STUDY.replace("gold: truth", "gold: truth, groups: [author]").replace(
         "by: [model]}\n  - {use: cons", "by: [model], group: author}\n  - {use: cons"
     )
@@ -90,7 +87,7 @@ def test_the_group_that_the_measures_name_is_the_unit_of_the_charts_too(tmp_path
     assert {units[name] for name in (*moving, "flips_prompts")} == {"author"}
 
 
-def test_the_labels_movement_is_that_of_the_first_evaluator_and_of_models_and_decodings_that_occur() -> None:
+def test_the_labels_movement_is_that_of_the_first_evaluator_and_of_models_and_decodings_that_occur():
     lock = {
         "study": {"seed": 1},
         "labels": {"labels": [{"code": "a", "name": "A"}, {"code": "b", "name": "B"}]},

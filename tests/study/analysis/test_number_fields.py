@@ -1,11 +1,7 @@
 """Fields whose values are numbers: from the study file to the verdict and a conclusion."""
 
-from __future__ import annotations
-
 import json
 import random
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,24 +11,24 @@ from quaver import Study
 from quaver.core.records import Numbers
 from quaver.errors import ItemError, QuaverError
 
-_FIELDS: dict[str, Any] = {
+_FIELDS = {
     "amount": {"level": "ratio", "gold": "amount", "definition": "How many euros."},
     "tone": {"labels": ["good", "bad"]},
 }
 
 
-def _amount(at: int) -> float:
+def _amount(at):
     return random.Random(at).choice([0, 5, 12.5, at * 3])
 
 
-def _rows() -> list[dict[str, str]]:
+def _rows():
     return [
         {"id": f"i{at}", "text": f"Text {at}", "amount": f"{_amount(at):.2f}", "x": "ab"[at % 2]}
         for at in range(60)
     ]
 
 
-def _asked(**more: Any) -> dict[str, Any]:
+def _asked(**more):
     return {
         "name": "Numbers",
         "task": {"held": False, "fields": _FIELDS},
@@ -46,26 +42,26 @@ def _asked(**more: Any) -> dict[str, Any]:
     }
 
 
-def _right(text: str, prompt: str) -> str:
+def _right(text, prompt):
     """The gold numbers, some written in ways of their own, and one that is no object."""
     at = int(text.split()[-1])
-    forms: dict[int, Any] = {1: f" {_amount(1)} ", 2: "12 EUR", 4: None, 6: -3, 8: True, 10: "1,200"}
+    forms = {1: f" {_amount(1)} ", 2: "12 EUR", 4: None, 6: -3, 8: True, 10: "1,200"}
     said = json.dumps({"amount": forms.get(at, _amount(at)), "tone": "good"})
     return said.strip("{}") if at == 12 else said
 
 
-def _opened(folder: Path, answer: Any, **more: Any) -> Study:
+def _opened(folder, answer, **more):
     study = Study.open(_asked(**more), folder=folder, functions={"m": answer})
     study.run()
     return study
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def study(tmp_path_factory):
     return _opened(tmp_path_factory.mktemp("numbers"), _right)
 
 
-def test_a_number_is_read_whole_or_not_at_all(study: Study) -> None:
+def test_a_number_is_read_whole_or_not_at_all(study):
     frame = study.annotations().filter(pl.col("field") == "amount")
     bare = set(frame.filter(pl.col("label").is_null())["item"])
     assert bare == {"i2", "i4", "i6", "i8", "i10", "i12"}
@@ -74,7 +70,7 @@ def test_a_number_is_read_whole_or_not_at_all(study: Study) -> None:
     assert "12.5" in set(known["label"])  # as the gold cell 12.50 has it
 
 
-def test_a_prompt_asks_for_a_number_and_the_schema_holds_the_model_to_one(tmp_path: Path) -> None:
+def test_a_prompt_asks_for_a_number_and_the_schema_holds_the_model_to_one(tmp_path):
     task = {"held": True, "fields": _FIELDS}
     held = Study.open(_asked(task=task), folder=tmp_path, functions={"m": _right})
     first = held.experiment.variants[0]
@@ -85,7 +81,7 @@ def test_a_prompt_asks_for_a_number_and_the_schema_holds_the_model_to_one(tmp_pa
     assert '"amount": How many euros. A number of 0 or more, without a unit.' in first.postfix
 
 
-def test_errors_agreement_verdict_and_conclusion_are_of_numbers(study: Study) -> None:
+def test_errors_agreement_verdict_and_conclusion_are_of_numbers(study):
     found = {one.measure: one for one in study.measure("accuracy", field="amount", by=["model"])}
     assert found["accuracy_mean_error"].value == 0
     assert found["accuracy_correlation"].value == pytest.approx(1)
@@ -102,27 +98,27 @@ def test_errors_agreement_verdict_and_conclusion_are_of_numbers(study: Study) ->
     assert isinstance(whole.experiment.labels, Numbers)
 
 
-def _random(text: str, prompt: str) -> str:
+def _random(text, prompt):
     return json.dumps({"amount": random.Random(text + prompt).randint(0, 90), "tone": "good"})
 
 
-def _never(text: str, prompt: str) -> str:
+def _never(text, prompt):
     return json.dumps({"tone": "good"})
 
 
-def _twice(text: str, prompt: str) -> str:
+def _twice(text, prompt):
     return json.dumps({"amount": 3 * _amount(int(text.split()[-1])) + 40, "tone": "good"})
 
 
 @pytest.mark.parametrize("answer", [_random, _never, _twice])
-def test_no_field_that_fails_is_green(answer: Any, tmp_path: Path) -> None:
+def test_no_field_that_fails_is_green(answer, tmp_path):
     card = _opened(tmp_path, answer).verdict()
     kinds = {one.field: one.kind for one in card.recommendations}
     assert kinds["amount"] == "do not use"
     assert card.kind == "do not use"
 
 
-def test_a_gold_cell_that_is_no_number_is_named_and_may_be_mapped(tmp_path: Path) -> None:
+def test_a_gold_cell_that_is_no_number_is_named_and_may_be_mapped(tmp_path):
     rows = [{**_rows()[0], "amount": "many"}, *_rows()[1:]]
     items = {"source": rows, "id": "id", "text": "{{ text }}"}
     with pytest.raises(ItemError, match="many"):
@@ -133,7 +129,7 @@ def test_a_gold_cell_that_is_no_number_is_named_and_may_be_mapped(tmp_path: Path
     assert "amount" not in study.experiment.items[0].golds
 
 
-def test_a_field_without_labels_has_a_level_that_numbers_have(tmp_path: Path) -> None:
+def test_a_field_without_labels_has_a_level_that_numbers_have(tmp_path):
     task = {"fields": {"one": {"level": "ordinal"}}}
     with pytest.raises(QuaverError, match="labels"):
         Study.open(_asked(task=task, conclusions=[]), folder=tmp_path, functions={"m": _right})

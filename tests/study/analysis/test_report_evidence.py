@@ -1,7 +1,5 @@
 """What stands behind a report: texts, raw answers and costs, as they are stored."""
 
-from __future__ import annotations
-
 import pytest
 from tests.studies import STUDY, written
 
@@ -11,14 +9,14 @@ from quaver.study.session import Study
 PARAPHRASES = 'repeats: 2\nvariants: [{use: instructions, texts: {b: "Good or bad?"}}]\n'
 
 
-def annotate(text: str, prompt: str) -> str:
+def annotate(text, prompt):
     if "hate" in text:
         raise ValueError("no hate")
     return "positive " + "so " * 300 if "chair" in text else "positive"
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def study(tmp_path_factory):
     priced = STUDY.replace("use: function", "use: function, price: {input: 1, output: 4}")
     folder = written(tmp_path_factory.mktemp("behind"), priced + PARAPHRASES)
     study = Study.open(folder, functions={"fake": annotate})
@@ -26,7 +24,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     return study
 
 
-def test_texts_and_costs(study: Study) -> None:
+def test_texts_and_costs(study):
     with evidence_of(study.source) as behind:
         assert behind.texts(["a", "nobody"]) == {"a": "I like it."}
         (cost,) = behind.costs()
@@ -40,5 +38,5 @@ def test_texts_and_costs(study: Study) -> None:
         assert parts["money"].sum() == pytest.approx(cost.money)
 
 
-def test_without_answers_there_are_no_costs(study: Study) -> None:
+def test_without_answers_there_are_no_costs(study):
     assert StoredBehind(study.source, None).costs() == []

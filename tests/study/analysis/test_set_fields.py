@@ -1,10 +1,6 @@
 """Fields of which several labels may apply: from the study file to F1, against scikit-learn."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -17,23 +13,23 @@ from quaver.errors import ItemError, QuaverError
 from quaver.measures import accuracy, f1, precision, recall
 
 _TOPICS = ["tax", "war", "health", "other"]
-_FIELDS: dict[str, Any] = {
+_FIELDS = {
     "topics": {"labels": _TOPICS, "several": True, "gold": "topics"},
     "tone": {"labels": ["good", "bad"]},
 }
 
 
-def _gold(at: int) -> list[str]:
+def _gold(at):
     return _TOPICS[: at % 4] if at % 6 else ["other", "war"]
 
 
-def _rows() -> list[dict[str, str]]:
+def _rows():
     return [
         {"id": f"i{at}", "text": f"Text {at}", "topics": "; ".join(_gold(at)) or "[]"} for at in range(30)
     ]
 
 
-def _asked(**more: Any) -> dict[str, Any]:
+def _asked(**more):
     return {
         "name": "Sets",
         "task": {"held": False, "fields": _FIELDS},
@@ -46,14 +42,14 @@ def _asked(**more: Any) -> dict[str, Any]:
     }
 
 
-def _given(at: int) -> list[str]:
+def _given(at):
     """The labels that the model gives: one more for every fifth item, in another order."""
     return [*_gold(at), *(["other"] if at % 5 == 0 else [])][::-1]
 
 
-def _answer(text: str, prompt: str) -> str:
+def _answer(text, prompt):
     at = int(text.split()[-1])
-    said: dict[str, Any] = {"topics": _given(at), "tone": "good"}
+    said = {"topics": _given(at), "tone": "good"}
     forms = {
         3: {"topics": ["tax", "nonsense"]},
         4: {"topics": None},
@@ -67,13 +63,13 @@ def _answer(text: str, prompt: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def study(tmp_path_factory):
     study = Study.open(_asked(), folder=tmp_path_factory.mktemp("sets"), functions={"m": _answer})
     study.run()
     return study
 
 
-def test_a_value_is_a_set_in_the_label_set_s_order(study: Study) -> None:
+def test_a_value_is_a_set_in_the_label_set_s_order(study):
     frame = study.annotations().filter(pl.col("field") == "topics", pl.col("variant") == "paraphrase=curt")
     label, gold = (dict(frame.select("item", one).iter_rows()) for one in ("label", "gold"))
     assert (label["i5"], gold["i5"]) == ("tax;other", "tax")
@@ -85,7 +81,7 @@ def test_a_value_is_a_set_in_the_label_set_s_order(study: Study) -> None:
     assert bare["i3"] == "the field holds what is no label"
 
 
-def test_f1_of_sets_is_scikit_learn_s(study: Study) -> None:
+def test_f1_of_sets_is_scikit_learn_s(study):
     binary = MultiLabelBinarizer(classes=_TOPICS)
     read = [at for at in range(30) if at not in (3, 4, 7, 8, 9, 11)]
     answers = {at: _given(at) for at in read} | {7: ["tax", "war", "health"], 8: ["tax"]}
@@ -108,7 +104,7 @@ def test_f1_of_sets_is_scikit_learn_s(study: Study) -> None:
     assert whole["accuracy_hamming"] == pytest.approx(hamming_loss(gold, given), abs=1e-12)
 
 
-def test_each_label_of_a_set_is_right_or_wrong_by_itself() -> None:
+def test_each_label_of_a_set_is_right_or_wrong_by_itself():
     labels = LabelSet(tuple(Label(code, code) for code in ("a", "b", "a;b", "[]")), "jaccard")
     rows = {"item": [1, 2, 3, 4], "label": ["a;b", "a", "b", None], "gold": ["a", "a;b", "b", "[]"]}
     frame = pl.DataFrame(rows)
@@ -122,19 +118,18 @@ def test_each_label_of_a_set_is_right_or_wrong_by_itself() -> None:
     assert found == [("f1_macro", 0.75), ("f1_micro", 0.75), ("f1_label", 1), ("f1_label", 0.5), sample]
 
 
-def test_agreement_and_verdict_weigh_sets_by_their_distance(study: Study) -> None:
+def test_agreement_and_verdict_weigh_sets_by_their_distance(study):
     (one,) = study.measure("inter_pss", field="topics", by=["model"], estimand="fixed")
     assert one.value == 1
     (recommended,) = (one for one in study.verdict().recommendations if one.field == "topics")
     agreement = recommended.known("flips_agreement")
-    assert agreement is not None
     assert agreement.details["level"] == "jaccard"
     assert recommended.judged.evidence["gold_bias"].value is None
     sets = Study.open(_asked(), folder=study.folder, functions={"m": _answer}, field="topics")
     assert "tax;war;health" in sets.experiment.labels.codes
 
 
-def test_prompt_and_schema_ask_for_a_list(study: Study, tmp_path: Path) -> None:
+def test_prompt_and_schema_ask_for_a_list(study, tmp_path):
     question = study.source.lock()["variants"][0]["example"][-1][1]
     assert 'A list of those that apply, of "tax", "war", "health", "other"; [] if none does.' in question
     asked = _asked(task={"held": True, "fields": _FIELDS})
@@ -152,12 +147,12 @@ def test_prompt_and_schema_ask_for_a_list(study: Study, tmp_path: Path) -> None:
         ({"labels": ["a", "c"], "level": "masi"}, "does not fit"),
     ],
 )
-def test_what_a_set_cannot_be_is_one_error(field: dict[str, Any], says: str, tmp_path: Path) -> None:
+def test_what_a_set_cannot_be_is_one_error(field, says, tmp_path):
     with pytest.raises(QuaverError, match=says):
         Study.open(_asked(task={"fields": {"one": field}}), folder=tmp_path, functions={"m": _answer})
 
 
-def test_a_gold_cell_with_a_label_that_there_is_not_is_named(tmp_path: Path) -> None:
+def test_a_gold_cell_with_a_label_that_there_is_not_is_named(tmp_path):
     rows = [{**_rows()[0], "topics": "tax; wars"}, *_rows()[1:]]
     asked = _asked(items={"source": rows, "id": "id", "text": "{{ text }}"})
     with pytest.raises(ItemError, match="wars"):

@@ -1,12 +1,9 @@
 """Which of a study's labels may be accepted: from its folder to its report and its bundle."""
 
-from __future__ import annotations
-
 import json
 import random
 from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -45,7 +42,7 @@ def label(text, prompt):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     """A study whose gold labels of 150 items were drawn by design."""
     home = tmp_path_factory.mktemp("accepted")
     draw = random.Random(1)
@@ -61,17 +58,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
-def opened(path: Path) -> Study:
+def opened(path):
     home = path if path.is_dir() else path.parent
     spec = spec_from_file_location("functions", home / "functions.py")
-    assert spec is not None
-    assert spec.loader is not None
     functions = module_from_spec(spec)
     spec.loader.exec_module(functions)
     return Study.open(path, functions={"fake": functions.label})
 
 
-def test_a_study_accepts_labels_and_keeps_how(folder: Path) -> None:
+def test_a_study_accepts_labels_and_keeps_how(folder):
     found = opened(folder).gold.accept(error=0.1)
     assert found.table.height == N
     assert set(found.table["decision"]) <= {"accept", "person", "gold"}
@@ -82,13 +77,13 @@ def test_a_study_accepts_labels_and_keeps_how(folder: Path) -> None:
     assert kept["found"]["headline"] == found.headline
 
 
-def test_a_name_that_does_not_exist_is_refused(folder: Path) -> None:
+def test_a_name_that_does_not_exist_is_refused(folder):
     for options in ({"by": "age"}, {"evaluator": "nobody"}):
         with pytest.raises(UnknownName):
-            opened(folder).gold.accept(**options)  # type: ignore[arg-type]
+            opened(folder).gold.accept(**options)
 
 
-def test_a_study_without_a_gold_sample_is_refused(tmp_path: Path) -> None:
+def test_a_study_without_a_gold_sample_is_refused(tmp_path):
     items = "id,party,text,truth\ni1,x,t 1.0 positive,positive\ni2,y,t 1.0 negative,negative\n"
     (tmp_path / "functions.py").write_text(FUNCTION)
     study = opened(written(tmp_path, STUDY, items))
@@ -98,13 +93,13 @@ def test_a_study_without_a_gold_sample_is_refused(tmp_path: Path) -> None:
     assert "quaver gold" in str(raised.value.fix)
 
 
-def test_answers_of_another_function_are_named(tmp_path: Path) -> None:
+def test_answers_of_another_function_are_named(tmp_path):
     items = "id,party,text,truth\ni1,x,t 1.0 positive,positive\n"
     path = written(tmp_path, STUDY, items)
     (tmp_path / "functions.py").write_text(FUNCTION)
     opened(path).run()
 
-    def other(text: str, prompt: str) -> str:
+    def other(text, prompt):
         return "positive"
 
     with pytest.raises(StoreError) as raised:
@@ -112,7 +107,7 @@ def test_answers_of_another_function_are_named(tmp_path: Path) -> None:
     assert "3 answers of “fake” before its code or options changed" in str(raised.value.found)
 
 
-def test_the_report_shows_it(folder: Path) -> None:
+def test_the_report_shows_it(folder):
     study = opened(folder)
     study.gold.accept(error=0.1)
     text = study.report().read_text()
@@ -122,9 +117,7 @@ def test_the_report_shows_it(folder: Path) -> None:
     assert table.height == len(study.gold.accept(error=0.1).curve)
 
 
-def test_the_command_writes_the_items(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_writes_the_items(folder, monkeypatch, capsys):
     run = partial(here, monkeypatch=monkeypatch, capsys=capsys)
     done = run(folder, "accept", "study.yaml", "--error", "0.1", "--function", "fake=functions:label")
     assert done.returncode == 0, done.stderr
@@ -138,7 +131,7 @@ def test_the_command_writes_the_items(
     assert refused.returncode == 2
 
 
-def test_labels_that_came_back_from_people_decide(tmp_path: Path) -> None:
+def test_labels_that_came_back_from_people_decide(tmp_path):
     study = labelled_study(tmp_path / "coded", items=600)
     drawn = study.gold.draw(n=200, coders=["ada"], form="csv", design="simple")
     study.gold.take(filled(drawn.files[0], truths(600)))
@@ -154,7 +147,7 @@ def test_labels_that_came_back_from_people_decide(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_bundle_carries_what_was_accepted(tmp_path: Path) -> None:
+def test_a_bundle_carries_what_was_accepted(tmp_path):
     study = labelled_study(tmp_path / "coded", items=300)
     drawn = study.gold.draw(n=120, coders=["ada"], form="csv", design="simple")
     study.gold.take(filled(drawn.files[0], truths(300)))
@@ -168,7 +161,7 @@ def test_a_bundle_carries_what_was_accepted(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_bundle_shows_if_accepted_labels_do_not_follow_from_it(tmp_path: Path) -> None:
+def test_a_bundle_shows_if_accepted_labels_do_not_follow_from_it(tmp_path):
     """As if the archive had been made anew around a changed file."""
     study = labelled_study(tmp_path / "coded", items=300)
     sheet = study.gold.draw(n=120, form="csv", design="simple").files[0]
@@ -193,7 +186,7 @@ def test_a_bundle_shows_if_accepted_labels_do_not_follow_from_it(tmp_path: Path)
 
 
 @pytest.mark.long
-def test_a_bundle_packs_what_todays_gold_labels_accept(tmp_path: Path) -> None:
+def test_a_bundle_packs_what_todays_gold_labels_accept(tmp_path):
     study = labelled_study(tmp_path / "coded", items=300)
     first = study.gold.draw(n=120, form="csv", design="simple").files[0]
     study.gold.take(filled(first, truths(300)))

@@ -1,14 +1,10 @@
 """``quaver.check`` and ``quaver check``: planted annotators get the verdict that they deserve."""
 
-from __future__ import annotations
-
 import csv
 import shlex
 import sys
-from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -38,22 +34,22 @@ def unreadable(text, prompt):
 """
 
 
-def good(text: str, prompt: str) -> str:
+def good(text, prompt):
     return next((label for label, word in _WORDS.items() if word in text), "none")
 
 
-def unstable() -> Callable[[str, str], str]:
+def unstable():
     """Answers that follow the order of the calls."""
     answers = cycle(LABELS[n * 7 % 11 % 3] for n in range(11))
     return lambda text, prompt: next(answers)
 
 
-def unreadable(text: str, prompt: str) -> str:
+def unreadable(text, prompt):
     return "I would rather not say."
 
 
 @pytest.fixture
-def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def texts(tmp_path, monkeypatch):
     """A spreadsheet's CSV with texts and true labels, in the current folder."""
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "texts.csv"
@@ -62,14 +58,14 @@ def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def said(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
+def said(monkeypatch, *arguments):
     """Run a command as at a prompt that is no terminal."""
     monkeypatch.setattr(sys, "argv", ["quaver", *arguments])
     monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
     main()
 
 
-def prepared(data: Any, **said_of_it: Any) -> Any:
+def prepared(data, **said_of_it):
     """A check that is not run, with the defaults of everything that is not said."""
     return prepared_check(data, **{"model": good, "prompts": 4, **said_of_it})
 
@@ -82,7 +78,7 @@ def prepared(data: Any, **said_of_it: Any) -> Any:
     ("annotate", "kind"),
     [(lambda: good, "use"), (unstable, "do not use"), (lambda: unreadable, "do not use")],
 )
-def test_planted_annotators_in_python(texts: Path, annotate: Callable[[], Any], kind: str) -> None:
+def test_planted_annotators_in_python(texts, annotate, kind):
     found = quaver.check(texts, gold="stance", model=annotate())
     assert found.verdict.kind == kind
     assert found.report.read_text(encoding="utf-8").startswith("<!doctype html>")
@@ -93,9 +89,7 @@ def test_planted_annotators_in_python(texts: Path, annotate: Callable[[], Any], 
 @pytest.mark.parametrize(
     ("name", "verdict"), [("good", "You can use"), ("unstable", "Do not use"), ("unreadable", "Do not use")]
 )
-def test_planted_annotators_at_the_prompt(
-    texts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, verdict: str
-) -> None:
+def test_planted_annotators_at_the_prompt(texts, monkeypatch, capsys, name, verdict):
     (texts.parent / "planted_annotators.py").write_text(ANNOTATORS, encoding="utf-8")
     with pytest.raises(SystemExit) as ended:
         said(
@@ -109,14 +103,12 @@ def test_planted_annotators_at_the_prompt(
     assert Path("texts-check/report.html").is_file()
 
 
-def test_what_to_type_next_can_be_typed(
-    texts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_to_type_next_can_be_typed(texts, monkeypatch, capsys):
     """A function is named again; one that holds its own instruction is not asked in other words as it is."""
     alone = ANNOTATORS + "\ndef inside(text):\n    return good(text, None)\n"
     (texts.parent / "planted_annotators.py").write_text(alone, encoding="utf-8")
 
-    def typed(*words: str) -> str:
+    def typed(*words):
         with pytest.raises(SystemExit) as ended:
             said(monkeypatch, *words)
         assert ended.value.code in (0, None)
@@ -134,10 +126,10 @@ def test_what_to_type_next_can_be_typed(
         sys.modules.pop("planted_annotators")
 
 
-def test_labels_that_follow_their_order_are_asked_in_several_orders(texts: Path) -> None:
+def test_labels_that_follow_their_order_are_asked_in_several_orders(texts):
     """By what made the prompts: a check has a name of its own for the order of the labels."""
 
-    def last(text: str, prompt: str) -> str:
+    def last(text, prompt):
         return good(text, prompt) if int(text[-2]) % 2 else max(LABELS, key=prompt.rfind)
 
     found = quaver.check(texts, gold="stance", model=last, prompts=4).verdict
@@ -145,8 +137,8 @@ def test_labels_that_follow_their_order_are_asked_in_several_orders(texts: Path)
     assert (found.kind, one.reason, found.step) == ("do not use", "moved by order", "vote over orders")
 
 
-def test_a_text_on_which_the_function_raises_is_in_the_verdict(texts: Path) -> None:
-    def strict(text: str, prompt: str) -> str:
+def test_a_text_on_which_the_function_raises_is_in_the_verdict(texts):
+    def strict(text, prompt):
         if text.endswith(" 7."):
             raise ValueError("cannot read this")
         return good(text, prompt)
@@ -156,23 +148,23 @@ def test_a_text_on_which_the_function_raises_is_in_the_verdict(texts: Path) -> N
     assert (failed.details["items"], failed.n) == (1, 30)
 
 
-def test_a_function_with_a_prompt_of_its_own_is_asked_again_only(texts: Path) -> None:
-    def own(text: str) -> str:
+def test_a_function_with_a_prompt_of_its_own_is_asked_again_only(texts):
+    def own(text):
         return good(text, "")
 
     found = quaver.check(texts, gold="stance", model=own)
     assert found.study.experiment.calls == 30 * 5
     assert found.verdict.kind in ("use", "use one prompt only")
     other = quaver.check(texts, gold="stance", model=lambda text: "favor", to="other")
-    identities = {one.study.source.models.popitem()[1].identity() for one in (found, other)}  # type: ignore[attr-defined]
+    identities = {one.study.source.models.popitem()[1].identity() for one in (found, other)}
     assert len(identities) == 2, "two functions are two models"
 
 
 @pytest.mark.long
-def test_the_same_check_asks_nothing_twice(texts: Path) -> None:
-    asked: list[str] = []
+def test_the_same_check_asks_nothing_twice(texts):
+    asked = []
 
-    def counting(text: str, prompt: str) -> str:
+    def counting(text, prompt):
         asked.append(text)
         return good(text, prompt)
 
@@ -188,7 +180,7 @@ def test_the_same_check_asks_nothing_twice(texts: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_list_of_texts_and_a_frame(texts: Path) -> None:
+def test_a_list_of_texts_and_a_frame(texts):
     found = quaver.check([text for text, _ in TEXTS], labels=LABELS, model=good, prompts=2)
     assert found.file == Path("check/study.yaml")
     assert len(quaver.Study.open("check", functions={"good": good}).experiment.items) == 30
@@ -198,7 +190,7 @@ def test_a_list_of_texts_and_a_frame(texts: Path) -> None:
     assert found.study.spec.items.text == {"text": "{{ item['my text'] }}"}
 
 
-def test_a_spreadsheet_is_checked_where_it_lies(tmp_path: Path) -> None:
+def test_a_spreadsheet_is_checked_where_it_lies(tmp_path):
     path = write_xlsx(tmp_path / "texts.xlsx", [["My tweet", "Gold"], *TEXTS])
     found = quaver.check(path, model=good, prompts=2)
     assert found.file == tmp_path / "texts-check" / "study.yaml"
@@ -206,14 +198,14 @@ def test_a_spreadsheet_is_checked_where_it_lies(tmp_path: Path) -> None:
     assert found.verdict.kind == "use"
 
 
-def test_columns_are_recognised_by_their_names(texts: Path) -> None:
+def test_columns_are_recognised_by_their_names(texts):
     texts.write_text(texts.read_text().replace("stance", "gold"))
     found = prepared(texts)
     assert (found.table.text, found.table.gold, found.table.item) == ("tweet", "gold", "id")
     assert set(found.table.labels) == set(LABELS)
 
 
-def test_columns_are_recognised_by_what_they_hold(tmp_path: Path) -> None:
+def test_columns_are_recognised_by_what_they_hold(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text(
         "n,headline,anna,ben\n" + "".join(f"x,A headline about number {n},yes,no\n" for n in range(9))
@@ -223,7 +215,7 @@ def test_columns_are_recognised_by_what_they_hold(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_what_most_coders_say_is_the_true_label(tmp_path: Path) -> None:
+def test_what_most_coders_say_is_the_true_label(tmp_path):
     rows = [
         {"text": text, "anna": gold, "ben": gold.upper(), "cleo": "none" if n % 5 else gold}
         for n, (text, gold) in enumerate(TEXTS)
@@ -233,14 +225,14 @@ def test_what_most_coders_say_is_the_true_label(tmp_path: Path) -> None:
     assert found.verdict.kind == "use"
 
 
-def test_other_spellings_of_a_label_are_that_label(texts: Path) -> None:
+def test_other_spellings_of_a_label_are_that_label(texts):
     texts.write_text(texts.read_text().replace(",favor", ",Favor "))
     found = prepared(texts, gold="stance", labels=LABELS)
     assert found.table.also == {"Favor": "favor"}
     assert [item.gold for item in found.study.experiment.items] == [label for _, label in TEXTS]
 
 
-def test_a_sample_is_drawn_by_its_seed_and_says_so(texts: Path) -> None:
+def test_a_sample_is_drawn_by_its_seed_and_says_so(texts):
     drawn = [
         [item.id for item in prepared(texts, gold="stance", n=9, seed=seed, to=to).study.experiment.items]
         for seed, to in ((0, "a"), (0, "b"), (1, "c"))
@@ -252,7 +244,7 @@ def test_a_sample_is_drawn_by_its_seed_and_says_so(texts: Path) -> None:
     ]
 
 
-def test_texts_with_a_true_label_are_asked_about_beside_those_that_are_drawn(texts: Path) -> None:
+def test_texts_with_a_true_label_are_asked_about_beside_those_that_are_drawn(texts):
     rows = [
         "id,tweet,stance",
         *(f"{n},{text},{label * (n % 5 == 0)}" for n, (text, label) in enumerate(TEXTS)),
@@ -260,7 +252,7 @@ def test_texts_with_a_true_label_are_asked_about_beside_those_that_are_drawn(tex
     bare = texts.with_name("bare.csv")
     bare.write_text("\n".join(row.rsplit(",", 1)[0] for row in rows), encoding="utf-8")
     texts.write_text("\n".join(rows), encoding="utf-8")
-    options: Any = {"model": good, "prompts": 2, "n": 10, "labels": LABELS}
+    options = {"model": good, "prompts": 2, "n": 10, "labels": LABELS}
     found = quaver.check(texts, **options)
     items = found.study.experiment.items
     drawn, beside = ([item for item in items if item.beside is one] for one in (False, True))
@@ -283,7 +275,7 @@ def test_texts_with_a_true_label_are_asked_about_beside_those_that_are_drawn(tex
     assert all(one.n <= 10 for name, one in flips.items() if name.startswith("flips"))
 
 
-def test_of_many_true_labels_each_label_is_there(tmp_path: Path) -> None:
+def test_of_many_true_labels_each_label_is_there(tmp_path):
     rows = [
         f"a text that is number {n},{'rare' if n == 33 else 'common' if n % 2 else ''}" for n in range(90)
     ]
@@ -294,7 +286,7 @@ def test_of_many_true_labels_each_label_is_there(tmp_path: Path) -> None:
     assert "rare" in {item.gold for item in items}
 
 
-def test_no_paraphrase_is_in_doubt(texts: Path) -> None:
+def test_no_paraphrase_is_in_doubt(texts):
     for instruction in (None, "Is the author of this tweet in favor of {the tax}?"):
         found = prepared(
             texts, gold="stance", prompts=20, instruction=instruction, to=f"of {instruction}"[:9]
@@ -307,7 +299,7 @@ def test_no_paraphrase_is_in_doubt(texts: Path) -> None:
 # --------------------------------------------------------------------------- the file
 
 
-def test_the_study_file_is_one_to_go_on_from(texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_study_file_is_one_to_go_on_from(texts, monkeypatch):
     found = quaver.check(texts, gold="stance", model=good, prompts=4)
     opened = quaver.Study.open("texts-check", functions={"good": good})
     assert opened.run().done == 0, "everything is answered"
@@ -320,7 +312,7 @@ def test_the_study_file_is_one_to_go_on_from(texts: Path, monkeypatch: pytest.Mo
     assert quaver.Study.open("texts-check", functions={"good": good}).run().done > 0
 
 
-def test_odd_names_are_only_text(tmp_path: Path) -> None:
+def test_odd_names_are_only_text(tmp_path):
     path = tmp_path / "a: {b} #.csv"
     path.write_text(
         '"{{ x }}","a ""b"" \' #"\n' + "".join(f"a long text number {n},{'yn'[n % 2]}\n" for n in range(9))
@@ -354,30 +346,23 @@ def test_odd_names_are_only_text(tmp_path: Path) -> None:
         ({"gold": "stance", "sheet": "One"}, SpecError, "sheet"),
     ],
 )
-def test_every_mistake_names_its_fix(
-    texts: Path, said_of_it: dict[str, Any], error: type[QuaverError], fix: str
-) -> None:
+def test_every_mistake_names_its_fix(texts, said_of_it, error, fix):
     with pytest.raises(error) as caught:
         left_to_ask(prepared(texts, **said_of_it).study)
     assert fix in str(caught.value)
 
 
 @pytest.mark.parametrize(
-    ("content", "fix"),
-    [
-        ("", "no texts"),
-        ("tweet,gold\n", "no texts"),
-        ("a;b\nc;d\n", "--separator"),
-    ],
+    ("content", "fix"), [("", "no texts"), ("tweet,gold\n", "no texts"), ("a;b\nc;d\n", "--separator")]
 )
-def test_a_file_that_holds_no_texts(tmp_path: Path, content: str, fix: str) -> None:
+def test_a_file_that_holds_no_texts(tmp_path, content, fix):
     (tmp_path / "a.csv").write_text(content)
     with pytest.raises(ItemError) as caught:
         prepared(tmp_path / "a.csv", labels=("a", "b"))
     assert fix in str(caught.value)
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(ItemError, match="no such file"):
         prepared(tmp_path / "missing.xlsx")
 
@@ -385,16 +370,14 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------- money
 
 
-def test_a_missing_key_is_reported_before_anything_is_agreed_to(
-    texts: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_key_is_reported_before_anything_is_agreed_to(texts, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(MissingKey) as caught:
         quaver.check(texts, gold="stance", model="openai/gpt-4o-mini", yes=True)
     assert "OPENAI_API_KEY" in str(caught.value.fix)
 
 
-def test_nothing_is_spent_without_consent(texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_spent_without_consent(texts, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-" + "0" * 40)
     with pytest.raises(QuaverError, match="spend money") as caught:
         quaver.check(texts, gold="stance", model="openai/gpt-4o-mini")
@@ -406,16 +389,14 @@ def test_nothing_is_spent_without_consent(texts: Path, monkeypatch: pytest.Monke
     assert not Path("texts-check/responses.db").exists()
 
 
-def test_a_budget_is_written_down(texts: Path) -> None:
+def test_a_budget_is_written_down(texts):
     found = prepared(texts, gold="stance", model="openai/gpt-4o-mini", budget=0.5)
     assert found.study.spec.budget.money == 0.5
     assert spends(found.study)
 
 
 @pytest.mark.parametrize("budget", ["0", "-1"])
-def test_a_budget_of_nothing_is_refused_before_anything_is_written(
-    texts: Path, budget: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_budget_of_nothing_is_refused_before_anything_is_written(texts, budget, monkeypatch, capsys):
     with pytest.raises(SystemExit) as caught:
         said(monkeypatch, "check", "texts.csv", "--gold", "stance", "--budget", budget)
     assert caught.value.code == 2
@@ -424,11 +405,11 @@ def test_a_budget_of_nothing_is_refused_before_anything_is_written(
 
 
 @pytest.mark.parametrize("model", ["ollama/llama3.2", "smollm2-135m-instruct", good])
-def test_what_runs_here_costs_nothing(texts: Path, model: Any) -> None:
+def test_what_runs_here_costs_nothing(texts, model):
     assert not spends(prepared(texts, gold="stance", model=model).study)
 
 
-def test_in_python_an_error_names_arguments(texts: Path) -> None:
+def test_in_python_an_error_names_arguments(texts):
     with pytest.raises(quaver.QuaverError) as caught:
         quaver.check(texts, gold="hand_lable", model=lambda text: "favor")
     assert caught.value.where == f"{texts.name}: gold="
@@ -440,16 +421,16 @@ def test_in_python_an_error_names_arguments(texts: Path) -> None:
 # ------------------------------------------------------------------------- the columns
 
 
-def columns_of(path: Path, **options: Any) -> dict[str, list[str]]:
+def columns_of(path, **options):
     """What a check takes each column for."""
-    taken: dict[str, list[str]] = {}
+    taken = {}
     for one in prepared(path, **options).taken:
         taken.setdefault(one.role, []).append(one.column)
     return taken
 
 
 @pytest.fixture
-def tweets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def tweets(tmp_path, monkeypatch):
     """A table with an id, a day, an author who repeats, a party, and a hand label of some texts."""
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "tweets.csv"
@@ -459,14 +440,14 @@ def tweets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_ids_are_recognised_and_groups_are_proposed(tweets: Path) -> None:
+def test_ids_are_recognised_and_groups_are_proposed(tweets):
     taken = columns_of(tweets)
     assert taken["id"] == ["tweet_id"]
     assert taken["true label"] == ["hand_label"]
     assert (taken["compare?"], taken["group?"]) == (["party"], ["author"])
 
 
-def test_named_columns_stand_in_the_study_file(tweets: Path) -> None:
+def test_named_columns_stand_in_the_study_file(tweets):
     found = prepared(tweets, id="tweet_id", group="author", compare=["party"])
     items = found.study.spec.items
     assert (items.id, items.group, set(items.groups)) == ("tweet_id", "author", {"author", "party"})
@@ -474,7 +455,7 @@ def test_named_columns_stand_in_the_study_file(tweets: Path) -> None:
     assert not {"compare?", "group?"} & {one.role for one in found.taken}
 
 
-def test_the_only_column_with_few_values_and_the_only_one_of_codes_are_recognised(texts: Path) -> None:
+def test_the_only_column_with_few_values_and_the_only_one_of_codes_are_recognised(texts):
     texts.write_text(texts.read_text().replace("id,tweet", "nr,tweet"))
     whole = texts.read_text()
     with pytest.raises(QuaverError, match="no labels"):
@@ -497,12 +478,12 @@ def test_the_only_column_with_few_values_and_the_only_one_of_codes_are_recognise
 
 
 @pytest.mark.parametrize("wrong", [{"id": "party"}, {"group": "nobody"}, {"compare": ["party", "party"]}])
-def test_a_column_that_cannot_play_its_role_is_one_error(tweets: Path, wrong: dict[str, Any]) -> None:
+def test_a_column_that_cannot_play_its_role_is_one_error(tweets, wrong):
     with pytest.raises(QuaverError):
         prepared(tweets, **wrong)
 
 
-def test_a_model_at_an_address_needs_no_provider(tweets: Path) -> None:
+def test_a_model_at_an_address_needs_no_provider(tweets):
     (asked,) = prepared(tweets, model="mine", base_url="http://127.0.0.1:8000/v1").study.spec.models
     assert (asked.use, asked.options["base_url"]) == ("openai_compatible", "http://127.0.0.1:8000/v1")
     (asked,) = prepared(
@@ -520,9 +501,7 @@ def test_a_model_at_an_address_needs_no_provider(tweets: Path) -> None:
         (("Ja",), {}, ("one label only", "'Ja' in 6 rows", '--labels "Ja, another"')),
     ],
 )
-def test_labels_that_are_too_much_alike_are_reported_of_the_table(
-    tmp_path: Path, stances: tuple[str, ...], said_of_it: dict[str, Any], parts: tuple[str, ...]
-) -> None:
+def test_labels_that_are_too_much_alike_are_reported_of_the_table(tmp_path, stances, said_of_it, parts):
     path = tmp_path / "a.csv"
     rows = [f"text number {n} is long enough,{stances[n % len(stances)]}" for n in range(6)]
     path.write_text("\n".join(["text,gold", *rows]))
@@ -535,7 +514,7 @@ def test_labels_that_are_too_much_alike_are_reported_of_the_table(
     assert listed.counts["Ja"] == 6
 
 
-def test_rows_without_a_text_are_counted_and_not_asked_about(tmp_path: Path) -> None:
+def test_rows_without_a_text_are_counted_and_not_asked_about(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("text,gold\n,a\none two three,b\n,a\nfour five six,b\n")
     found = prepared(path)
@@ -549,6 +528,6 @@ def test_rows_without_a_text_are_counted_and_not_asked_about(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     "named", ["What was\nsaid  (text)", "What was said (text)", r"What was\nsaid (text)"]
 )
-def test_white_space_in_a_columns_name_need_not_be_copied(texts: Path, named: str) -> None:
+def test_white_space_in_a_columns_name_need_not_be_copied(texts, named):
     texts.write_text(texts.read_text().replace("tweet", '"What was\n said (text)"', 1))
     assert prepared(texts, text=named, gold="stance").table.text == "What was\n said (text)"

@@ -8,9 +8,7 @@ from tests.study.checking.test_check import TEXTS, said
 
 
 @pytest.mark.long
-def test_a_small_check_on_the_bundled_model(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_small_check_on_the_bundled_model(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     with Path("texts.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([("tweet", "gold"), *TEXTS])

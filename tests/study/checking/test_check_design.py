@@ -1,9 +1,5 @@
 """A study file for a table of one's own: it opens as it is, and says what its columns were taken for."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from tests.spreadsheets import write_xlsx
 from typer.testing import CliRunner
@@ -21,7 +17,7 @@ ROWS = [
 ]
 
 
-def init(*words: str) -> str:
+def init(*words):
     result = CliRunner().invoke(app(), ["init", *words])
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
@@ -29,7 +25,7 @@ def init(*words: str) -> str:
     return result.output
 
 
-def test_a_spreadsheet_of_coders_becomes_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_spreadsheet_of_coders_becomes_a_study(tmp_path, monkeypatch):
     write_xlsx(tmp_path / "texts.xlsx", ROWS)
     monkeypatch.chdir(tmp_path)
     said = init("--from", "texts.xlsx")
@@ -37,7 +33,6 @@ def test_a_spreadsheet_of_coders_becomes_a_study(tmp_path: Path, monkeypatch: py
     study = quaver.Study.open("texts.yaml")
     spec = study.spec
     assert spec.items.coders == ("anna", "ben")
-    assert spec.items.gold is not None
     assert spec.items.gold.coders == "majority"
     assert [label.code for label in spec.task.labels] == ["against", "favor"]
     assert study.experiment.items[0].fields["My tweet"] == "this is the text number 0"
@@ -45,7 +40,7 @@ def test_a_spreadsheet_of_coders_becomes_a_study(tmp_path: Path, monkeypatch: py
     assert len(study.experiment.variants) == 10
 
 
-def test_named_columns_count(tmp_path: Path) -> None:
+def test_named_columns_count(tmp_path):
     write_xlsx(tmp_path / "texts.xlsx", {"read me": [("x",)], "data": ROWS})
     path = tmp_path / "mine.yaml"
     init(
@@ -53,13 +48,12 @@ def test_named_columns_count(tmp_path: Path) -> None:
         *("--labels", "favor, against, none", "--model", "openai/gpt-5-mini"),
     )
     spec = quaver.Study.open(path).spec
-    assert spec.items.gold is not None
     assert spec.items.gold.column == "anna"
     assert [label.code for label in spec.task.labels] == ["favor", "against", "none"]
     assert spec.models[0].use == "openai_compatible"
 
 
-def test_columns_of_several_variables_become_fields(tmp_path: Path) -> None:
+def test_columns_of_several_variables_become_fields(tmp_path):
     rows = "".join(f"This is what text {n} says,{'ab'[n % 2]},{n % 7 + 0.5}\n" for n in range(20))
     (tmp_path / "texts.csv").write_text(f"text,tone,cost\n{rows}", encoding="utf-8")
     path = tmp_path / "study.yaml"
@@ -72,7 +66,7 @@ def test_columns_of_several_variables_become_fields(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "line", ["groups: [party]", "where: {party: d}", "sample: 5", "groups: [party]\n  sample: 5"]
 )
-def test_what_is_commented_out_can_be_used(tmp_path: Path, line: str) -> None:
+def test_what_is_commented_out_can_be_used(tmp_path, line):
     write_xlsx(tmp_path / "texts.xlsx", ROWS)
     path = tmp_path / "study.yaml"
     init("--from", str(tmp_path / "texts.xlsx"), str(path))
@@ -83,7 +77,7 @@ def test_what_is_commented_out_can_be_used(tmp_path: Path, line: str) -> None:
     assert len(found) == {"where: {party: d}": 10}.get(line, 5 if "sample" in line else 20)
 
 
-def test_one_file_for_one_thing(tmp_path: Path) -> None:
+def test_one_file_for_one_thing(tmp_path):
     write_xlsx(tmp_path / "texts.xlsx", [("a", "b"), (1, 2)])
     for words in (["stability", "--from", "x.csv"], ["--from", str(tmp_path / "texts.xlsx")]):
         result = CliRunner().invoke(app(), ["init", *words])

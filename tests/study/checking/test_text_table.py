@@ -1,48 +1,42 @@
 """What is odd about a table is said before anything is asked, each with what to do."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import polars as pl
 import pytest
 
 import quaver
 from quaver.errors import ItemError
-from quaver.study.checking.check_design import PreparedCheck, prepared_check
+from quaver.study.checking.check_design import prepared_check
 
 LABELS = ("favor", "against", "none")
 
 
-def answer(text: str, prompt: str) -> str:
+def answer(text, prompt):
     return text.split("::")[1].strip() if "::" in text else "none"
 
 
-def table(
-    folder: Path, rows: list[tuple[str, ...]], name: str = "t.csv", head: str = "id,text,label"
-) -> Path:
+def table(folder, rows, name="t.csv", head="id,text,label"):
     path = folder / name
     path.write_text("\n".join([head, *(",".join(row) for row in rows)]) + "\n", encoding="utf-8")
     return path
 
 
-def texts(n: int = 40, first: int = 0) -> list[tuple[str, ...]]:
+def texts(n=40, first=0):
     return [(f"{i:03}", f"text number {i} ::{LABELS[i % 3]}", LABELS[i % 3]) for i in range(first, n)]
 
 
-def said(found: PreparedCheck) -> dict[str, str]:
+def said(found):
     return {one.column: one.why for one in found.taken if one.role == "table"}
 
 
-def check(path: Path, **options: object) -> PreparedCheck:
-    return prepared_check(path, model=answer, **options)  # type: ignore[arg-type]
+def check(path, **options):
+    return prepared_check(path, model=answer, **options)
 
 
-def test_a_clean_table_has_nothing_odd(tmp_path: Path) -> None:
+def test_a_clean_table_has_nothing_odd(tmp_path):
     assert said(check(table(tmp_path, texts()))) == {}
 
 
-def test_further_headers_of_a_survey_are_no_texts(tmp_path: Path) -> None:
+def test_further_headers_of_a_survey_are_no_texts(tmp_path):
     head = [("Response", "Your answer", "Coded"), *[tuple(f'"{{""ImportId"":""Q{n}""}}"' for n in range(3))]]
     found = check(table(tmp_path, [*head, *texts()]))
     assert (found.table.rows, set(found.table.labels)) == (40, {*LABELS})
@@ -54,7 +48,7 @@ def test_further_headers_of_a_survey_are_no_texts(tmp_path: Path) -> None:
     assert check(tmp_path / "t.xlsx").table.rows == 40
 
 
-def test_rows_that_a_quotation_mark_swallows_are_counted_and_come_back(tmp_path: Path) -> None:
+def test_rows_that_a_quotation_mark_swallows_are_counted_and_come_back(tmp_path):
     path = tmp_path / "t.tsv"
     rows = ["id\ttext\tlabel"]
     for i, (name, text, label) in enumerate(texts()):
@@ -70,7 +64,7 @@ def test_rows_that_a_quotation_mark_swallows_are_counted_and_come_back(tmp_path:
     assert whole.study.spec.items.quote == "none"
 
 
-def test_a_quotation_mark_that_damages_the_file_names_the_option(tmp_path: Path) -> None:
+def test_a_quotation_mark_that_damages_the_file_names_the_option(tmp_path):
     path = tmp_path / "t.tsv"
     path.write_text('id\ttext\tlabel\n1\t"so" he said ::favor\tfavor\n2\tthat is it ::none\tnone\n')
     with pytest.raises(ItemError, match="--quote=none"):
@@ -78,12 +72,12 @@ def test_a_quotation_mark_that_damages_the_file_names_the_option(tmp_path: Path)
     assert check(path, quote="none").table.rows == 2
 
 
-def test_texts_with_two_hand_labels_are_said(tmp_path: Path) -> None:
+def test_texts_with_two_hand_labels_are_said(tmp_path):
     rows = [*texts(), ("900", "text number 3 ::favor", "against")]
     assert "1 text with different hand labels" in said(check(table(tmp_path, rows)))
 
 
-def test_the_copy_keeps_rows_without_a_text_and_what_stood_around(tmp_path: Path) -> None:
+def test_the_copy_keeps_rows_without_a_text_and_what_stood_around(tmp_path):
     rows = texts()
     rows[4] = ("004", "", "")
     path = table(tmp_path, rows)
@@ -96,6 +90,6 @@ def test_the_copy_keeps_rows_without_a_text_and_what_stood_around(tmp_path: Path
     assert (len(lines), found.table.height) == (42, 39)
 
 
-def test_a_title_above_the_columns_names_is_an_error_that_says_so(tmp_path: Path) -> None:
+def test_a_title_above_the_columns_names_is_an_error_that_says_so(tmp_path):
     with pytest.raises(ItemError, match="delete the rows above"):
         check(table(tmp_path, [("id", "text", "label"), *texts()], head="Survey of May,,"))

@@ -1,7 +1,5 @@
 """What each part of a study takes, by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -29,7 +27,7 @@ LONG = replace(
 )
 
 
-def experiment() -> Experiment:
+def experiment():
     items = [Item("1", {"text": "xx"}), Item("2", {"text": "yyyy"})]
     decodings = {"cold": Decoding("cold", max_tokens=5), "hot": Decoding("hot", max_tokens=7)}
     conditions = [
@@ -40,7 +38,7 @@ def experiment() -> Experiment:
     return Experiment(LABELS, items, [SHORT, LONG], decodings, conditions, ["A note."])
 
 
-def test_the_forecast_is_their_sum_and_keeps_the_notes() -> None:
+def test_the_forecast_is_their_sum_and_keeps_the_notes():
     models = {"m": Function(annotate=lambda text, prompt: "A")}
     made = forecast(Plan(experiment(), {"m": "weights"}), models, {}, {"m": None})
     (model,) = made.models
@@ -52,20 +50,18 @@ def test_the_forecast_is_their_sum_and_keeps_the_notes() -> None:
 PRICE = Price(input=1, output=10, cached=0.1)
 
 
-def test_nothing_measured_is_from_one_token_to_the_longest() -> None:
+def test_nothing_measured_is_from_one_token_to_the_longest():
     cost = expected_cost(100, 5000, 800, PRICE, shared=2000, counted=True)
-    assert cost is not None
     assert cost[:2] == pytest.approx(((3000 + 200 + 1000) / 1e6, (5000 + 8000) / 1e6))
     assert cost.likely is None
 
 
-def test_what_nobody_counted_is_a_quarter_off_either_way() -> None:
+def test_what_nobody_counted_is_a_quarter_off_either_way():
     cost = expected_cost(100, 4000, 100, PRICE)
-    assert cost is not None
     assert cost[:2] == pytest.approx(((3000 + 1000) / 1e6, (5000 + 1000) / 1e6))
 
 
-def test_what_was_measured_is_two_standard_errors_either_way() -> None:
+def test_what_was_measured_is_two_standard_errors_either_way():
     used = {
         "counted": 5,
         "prompt_tokens": 50.0,
@@ -76,7 +72,6 @@ def test_what_was_measured_is_two_standard_errors_either_way() -> None:
     }
     cost = expected_cost(100, 3000, 450, PRICE, used=used)
     read, error = 500 + 500 * 0.1, 2 * (2 / 4) ** 0.5
-    assert cost is not None
     assert cost == pytest.approx(
         ((read + 1000 * (4 - error)) / 1e6, (read + 10 * 450) / 1e6, (read + 4000) / 1e6)
     ), "and never more than is allowed"
@@ -91,5 +86,5 @@ def test_what_was_measured_is_two_standard_errors_either_way() -> None:
         (Range(0.00001, 0.01), "under $0.0001 to $0.01"),
     ],
 )
-def test_a_cost_in_words(cost: Range, told: str) -> None:
+def test_a_cost_in_words(cost, told):
     assert str(cost) == told

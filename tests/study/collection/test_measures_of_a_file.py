@@ -1,7 +1,5 @@
 """What a study file says of its measures holds, and a name that the study does not have is a mistake."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +9,9 @@ from tests.studies import ITEMS
 import quaver
 from quaver.errors import QuaverError
 
-BASE: dict[str, Any] = {
+BASE = {
     "task": {"labels": ["positive", "negative"]},
-    "items": {
-        "source": "items.csv",
-        "id": "id",
-        "text": "{{ text }}",
-        "gold": "truth",
-        "groups": ["truth"],
-    },
+    "items": {"source": "items.csv", "id": "id", "text": "{{ text }}", "gold": "truth", "groups": ["truth"]},
     "prompt": {"instruction": "Is this positive or negative?"},
     "variants": [
         {"use": "instructions", "texts": {"curt": "Positive?"}},
@@ -32,12 +24,12 @@ BASE: dict[str, Any] = {
 }
 
 
-def opened(folder: Path, *measures: dict[str, Any], **changes: Any) -> quaver.Study:
+def opened(folder, *measures, **changes):
     (folder / "items.csv").write_text(ITEMS)
     study = {**BASE, "measures": list(measures), **changes}
     study["items"] = {**study["items"], "source": str(folder / "items.csv")}
 
-    def annotate(text: str, prompt: str) -> str:
+    def annotate(text, prompt):
         return "positive" if len(text + prompt) % 3 else "negative"
 
     return quaver.Study.open(
@@ -45,7 +37,7 @@ def opened(folder: Path, *measures: dict[str, Any], **changes: Any) -> quaver.St
     )
 
 
-BY_ITSELF: list[dict[str, Any]] = [
+BY_ITSELF = [
     {"use": "accurate"},
     {"use": "accuracy", "missng": "drop"},
     {"use": "accuracy", "by": ["wordding"]},
@@ -90,7 +82,7 @@ def test_what_fails_in_a_report_is_one_entry(measure: dict[str, Any], tmp_path: 
         study.measure(measure["use"])
 
 
-def test_a_study_file_s_options_hold(tmp_path: Path) -> None:
+def test_a_study_file_s_options_hold(tmp_path):
     asked = {"use": "differences", "between": "model", "reference": "other", "only": {"decoding": "hot"}}
     study = opened(
         tmp_path, asked, {"use": "accuracy", "by": ["model"]}, {"use": "accuracy", "by": ["paraphrase"]}
@@ -107,7 +99,7 @@ def test_a_study_file_s_options_hold(tmp_path: Path) -> None:
     assert [one.cell["decoding"] for one in alone] == ["cold", "hot"] * 2
 
 
-def test_a_model_s_formula_is_not_dropped(tmp_path: Path) -> None:
+def test_a_model_s_formula_is_not_dropped(tmp_path):
     study = opened(tmp_path, {"use": "mixed_effects", "formula": "correct ~ decoding", "by": ["model"]})
     study.run()
     assert all("correct ~ decoding" in one.method for one in study.measure("mixed_effects"))

@@ -1,12 +1,7 @@
 """The pilot of a model that costs money: it stops before the rest is paid for; run again, it goes on."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
-from tests.models.provider_rig import Kind, blocking, chat, rigged
+from tests.models.provider_rig import blocking, chat, rigged
 
 from quaver.errors import ModelError
 from quaver.study.session import Study
@@ -14,7 +9,7 @@ from quaver.study.session import Study
 PRICE = {"price": {"input": 1, "output": 2}}
 
 
-def document(**model: Any) -> dict[str, Any]:
+def document(**model):
     rows = [{"id": n, "text": f"This is {'good' if n % 2 else 'bad'} number {n}."} for n in range(40)]
     return {
         "task": {"labels": ["pos", "neg"]},
@@ -26,12 +21,12 @@ def document(**model: Any) -> dict[str, Any]:
     }
 
 
-def asked(folder: Path, url: str, **model: Any) -> Study:
+def asked(folder, url, **model):
     served = {"use": "openai_compatible", "model": "m", "base_url": url}
     return Study.open(document(**served, **model), folder=folder / "study")
 
 
-def test_answers_that_are_cut_off_stop_it_and_a_second_run_goes_on(tmp_path: Path) -> None:
+def test_answers_that_are_cut_off_stop_it_and_a_second_run_goes_on(tmp_path):
     with rigged(lambda body, path, n: chat(body, "<think>Well", "length")) as provider:
         study = asked(tmp_path, provider.url, **PRICE)
         with pytest.raises(ModelError) as caught:
@@ -43,13 +38,13 @@ def test_answers_that_are_cut_off_stop_it_and_a_second_run_goes_on(tmp_path: Pat
 
 
 @pytest.mark.parametrize("kind", [lambda body, path, n: chat(body), blocking(403, "moderation")])
-def test_good_answers_let_it_go_on_and_are_asked_once(tmp_path: Path, kind: Kind) -> None:
+def test_good_answers_let_it_go_on_and_are_asked_once(tmp_path, kind):
     with rigged(kind) as provider:
         outcome = asked(tmp_path, provider.url, **PRICE).run()
         assert (outcome.ended, outcome.done, len(provider.sent)) == ("finished", 80, 80)
 
 
-def test_what_is_free_and_functions_need_none(tmp_path: Path) -> None:
+def test_what_is_free_and_functions_need_none(tmp_path):
     with rigged(lambda body, path, n: chat(body, "dunno")) as provider:
         assert asked(tmp_path, provider.url, price=0).run().ended == "finished"
     functions = {"m": lambda text, prompt: "dunno"}
@@ -57,12 +52,10 @@ def test_what_is_free_and_functions_need_none(tmp_path: Path) -> None:
     assert function.run().ended == "finished"
 
 
-def test_a_forecast_after_it_says_what_is_likely(tmp_path: Path) -> None:
+def test_a_forecast_after_it_says_what_is_likely(tmp_path):
     with rigged(lambda body, path, n: chat(body, thought=100 + n % 7)) as provider:
         study = asked(tmp_path, provider.url, price={"input": 100, "output": 200})
         study.run(requests=10)
         (model,) = study.plan().models
-    assert model.cost is not None
-    assert model.cost.likely is not None
     assert model.cost.low < model.cost.likely < model.cost.high
     assert str(model.cost).startswith("about $")

@@ -1,21 +1,16 @@
 """A study's runs: budgets, answers taken over, rounds, the log, and how it stands."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 from tests.studies import STUDY, written
 
 from quaver.core import registry
-from quaver.core.model import Abilities, Answered
-from quaver.core.records import Message, Request, Response
+from quaver.core.model import Abilities
+from quaver.core.records import Response
 from quaver.errors import QuaverError, SpecError, StoreError
 from quaver.study.session import Study
 
@@ -29,18 +24,18 @@ class Served:
 
     abilities = Abilities()
 
-    def __init__(self, *, model: str = "m", broken: int = -1, configurations: int = 1) -> None:
+    def __init__(self, *, model="m", broken=-1, configurations=1):
         self._model, self._broken, self._configurations = model, broken, configurations
 
-    def identity(self) -> str:
+    def identity(self):
         return f"served {self._model}"
 
-    def provenance(self) -> Mapping[str, Any]:
+    def provenance(self):
         return {"engine": "served"}
 
-    def prepare(self, repeats: int) -> None: ...
+    def prepare(self, repeats): ...
 
-    def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
+    def answer(self, requests):
         for request in requests:
             responses = []
             for call in request.calls:
@@ -59,30 +54,30 @@ class Served:
                 responses.append(response)
             yield request, responses
 
-    def count_tokens(self, prompts: Sequence[Sequence[Message]]) -> list[int] | None:
+    def count_tokens(self, prompts):
         return None
 
-    def close(self) -> None: ...
+    def close(self): ...
 
 
 @pytest.fixture(autouse=True)
-def _served(monkeypatch: pytest.MonkeyPatch) -> None:
+def _served(monkeypatch):
     load = registry.load
 
-    def loaded(group: str, name: str, **about: Any) -> Any:
-        return Served if (group, name) == ("models", "served") else load(group, name, **about)  # type: ignore[arg-type]
+    def loaded(group, name, **about):
+        return Served if (group, name) == ("models", "served") else load(group, name, **about)
 
     names = registry.names
     monkeypatch.setattr(registry, "load", loaded)
     monkeypatch.setattr(registry, "names", lambda group: (*names(group), *(["served"] * (group == "models"))))
 
 
-def study(folder: Path, more: str = "", model: str = "", items: str = ITEMS) -> Study:
+def study(folder, more="", model="", items=ITEMS):
     text = STUDY.replace("use: function}", f"use: served{model}}}") + more
     return Study.open(written(folder, text, items))
 
 
-def test_a_budget_of_tokens_holds_over_all_runs(tmp_path: Path) -> None:
+def test_a_budget_of_tokens_holds_over_all_runs(tmp_path):
     one = study(tmp_path, "budget: {tokens: 300}\n")
     outcome = one.run()
     assert outcome.ended == "tokens"
@@ -95,7 +90,7 @@ def test_a_budget_of_tokens_holds_over_all_runs(tmp_path: Path) -> None:
     assert study(tmp_path, "budget: {tokens: 200}\n").run().ended == "finished"
 
 
-def test_a_budget_of_money_needs_a_price_and_is_kept(tmp_path: Path) -> None:
+def test_a_budget_of_money_needs_a_price_and_is_kept(tmp_path):
     with pytest.raises(SpecError, match="price of the model 'fake'"):
         study(tmp_path, "budget: {money: 1}\n").run()
     priced = ", price: {input: 1000, output: 10000}"  # 0.02 dollars a call
@@ -106,7 +101,7 @@ def test_a_budget_of_money_needs_a_price_and_is_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cap", ["calls: 10", "tokens: 50", "money: 0.01"])
-def test_a_cap_below_what_is_spent_is_an_error(tmp_path: Path, cap: str) -> None:
+def test_a_cap_below_what_is_spent_is_an_error(tmp_path, cap):
     priced = ", price: {input: 1000, output: 1000}"
     study(tmp_path, "budget: {calls: 20}\n", priced).run()
     with pytest.raises(SpecError, match="already spent") as caught:
@@ -114,7 +109,7 @@ def test_a_cap_below_what_is_spent_is_an_error(tmp_path: Path, cap: str) -> None
     assert str(caught.value).startswith("study.yaml:12: budget.")
 
 
-def test_what_another_study_was_answered_is_taken_over(tmp_path: Path) -> None:
+def test_what_another_study_was_answered_is_taken_over(tmp_path):
     first = study(tmp_path / "first", "budget: {calls: 25}\n")
     first.run()
     second = study(tmp_path / "second", "reuse: [../first]\nrepeats: 2\nbudget: {calls: 60}\n")
@@ -127,7 +122,7 @@ def test_what_another_study_was_answered_is_taken_over(tmp_path: Path) -> None:
     assert "25 answers" in second.report().read_text()
 
 
-def test_a_folder_without_a_study_is_one_error(tmp_path: Path) -> None:
+def test_a_folder_without_a_study_is_one_error(tmp_path):
     one = study(tmp_path / "own", "reuse: [../nowhere]\n")
     for work in (one.plan, one.run):
         with pytest.raises(StoreError, match="no study") as caught:
@@ -135,7 +130,7 @@ def test_a_folder_without_a_study_is_one_error(tmp_path: Path) -> None:
         assert str(caught.value).startswith("study.yaml:12: reuse[0]: ")
 
 
-def test_errors_of_one_model_let_the_other_finish_and_are_asked_again(tmp_path: Path) -> None:
+def test_errors_of_one_model_let_the_other_finish_and_are_asked_again(tmp_path):
     one = study(tmp_path, model=", broken: 3}\n  - {name: other, use: served, model: n")
     outcome = one.run()
     assert (outcome.ended, outcome.done, outcome.errors) == ("finished", 80, 1)
@@ -145,7 +140,7 @@ def test_errors_of_one_model_let_the_other_finish_and_are_asked_again(tmp_path: 
     assert one.status().errors == 0
 
 
-def test_the_log_tells_what_happened_and_no_key(tmp_path: Path) -> None:
+def test_the_log_tells_what_happened_and_no_key(tmp_path):
     one = study(tmp_path, model=", broken: 3, configurations: 2")
     one.run()
     log = (tmp_path / "run.log").read_text()
@@ -161,10 +156,9 @@ def test_the_log_tells_what_happened_and_no_key(tmp_path: Path) -> None:
     assert "from 2 configurations" in one.report().read_text()
 
 
-def test_a_pilot_is_spread_over_the_study_and_makes_the_cost_a_range(tmp_path: Path) -> None:
+def test_a_pilot_is_spread_over_the_study_and_makes_the_cost_a_range(tmp_path):
     one = study(tmp_path, model=", price: {input: 1000, output: 1000}")
     before = one.plan()
-    assert before.models[0].cost is not None
     assert 0 < before.models[0].cost.low < before.models[0].cost.high
     after = one.plan(pilot=10)
     assert after.stored == 10
@@ -177,13 +171,13 @@ def test_a_pilot_is_spread_over_the_study_and_makes_the_cost_a_range(tmp_path: P
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
-def test_every_call_is_exported_with_what_was_read(tmp_path: Path, ending: str) -> None:
+def test_every_call_is_exported_with_what_was_read(tmp_path, ending):
     one = study(tmp_path, model=", broken: 3")
     one.run()
     path = tmp_path / f"calls.{ending}"
     assert one.export(path) == 40
     if ending == "jsonl":
-        rows: list[dict[str, Any]] = [json.loads(line) for line in path.read_text().splitlines()]
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
         assert rows[0]["prompt"][0]["role"] == "user"
     elif ending == "csv":
         rows = list(csv.DictReader(path.open(newline="")))
@@ -202,7 +196,7 @@ def test_every_call_is_exported_with_what_was_read(tmp_path: Path, ending: str) 
     assert (broken["marked_label.status"], broken["finish"]) == ("error", "error")
 
 
-def test_thinking_between_marks_is_exported_apart_and_the_output_as_it_came(tmp_path: Path) -> None:
+def test_thinking_between_marks_is_exported_apart_and_the_output_as_it_came(tmp_path):
     (tmp_path / "items.csv").write_text("text\nDay\n")
     document = {
         "task": {"labels": ["positive", "negative"]},
@@ -219,7 +213,7 @@ def test_thinking_between_marks_is_exported_apart_and_the_output_as_it_came(tmp_
     assert row["marked_label.label"] == "positive"
 
 
-def test_an_export_of_another_kind_is_one_error(tmp_path: Path) -> None:
+def test_an_export_of_another_kind_is_one_error(tmp_path):
     one = study(tmp_path)
     one.run()
     with pytest.raises(QuaverError, match=r"calls\.xlsx") as caught:

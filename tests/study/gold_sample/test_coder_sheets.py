@@ -1,11 +1,7 @@
 """A gold sample travels with a bundle, and what was changed in it is found."""
 
-from __future__ import annotations
-
 import json
 import zipfile
-from collections.abc import Callable
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -19,7 +15,7 @@ from quaver.study.sources.gold_files import GoldFiles
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+def study(tmp_path_factory):
     """A study with a sample of 20 items, one label of it with a note that quotes a text."""
     study = labelled_study(tmp_path_factory.mktemp("packed") / "study", 60)
     path = study.gold.draw(n=20, form="csv").files[0]
@@ -32,7 +28,7 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 @pytest.mark.long
 @pytest.mark.parametrize("texts", [True, False])
-def test_it_is_packed_and_verified(study: Study, tmp_path: Path, texts: bool) -> None:
+def test_it_is_packed_and_verified(study, tmp_path, texts):
     path, _ = quaver.bundle(study, tmp_path / "s.quaver.zip", texts=texts)
     names = zipfile.ZipFile(path).namelist()
     assert {"gold/design.json", "gold/draw.csv", "gold/labels.csv"} <= {*names}
@@ -53,7 +49,7 @@ def test_it_is_packed_and_verified(study: Study, tmp_path: Path, texts: bool) ->
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["draw.csv", "labels.csv", "design.json"])
-def test_what_was_changed_is_found(study: Study, tmp_path: Path, name: str) -> None:
+def test_what_was_changed_is_found(study, tmp_path, name):
     """As if the archive had been made anew around the changed file."""
     path, _ = quaver.bundle(study, tmp_path / "s.quaver.zip")
     opened = Study.open(path, folder=tmp_path / "opened")
@@ -73,12 +69,12 @@ def test_what_was_changed_is_found(study: Study, tmp_path: Path, name: str) -> N
     assert gold_differences(opened.source, stored)
 
 
-def _change(path: Path, change: Callable[[dict[str, str]], dict[str, str]]) -> None:
+def _change(path, change):
     first, *rest = read_rows(path)
     write_rows(path, [change(first), *rest])
 
 
-def test_columns_without_a_sample_are_found(study: Study, tmp_path: Path) -> None:
+def test_columns_without_a_sample_are_found(study, tmp_path):
     other = labelled_study(tmp_path / "other", 60)
     assert gold_differences(other.source, other.annotations()) == []
     assert gold_differences(other.source, study.annotations())

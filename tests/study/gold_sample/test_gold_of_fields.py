@@ -1,11 +1,7 @@
 """Gold samples of fields whose labels are sets or numbers: the sheets, and what comes back."""
 
-from __future__ import annotations
-
 import csv
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,17 +11,17 @@ from quaver.errors import ItemError
 _TOPICS = ["tax", "war", "health"]
 
 
-def _gold(at: int) -> tuple[list[str], float]:
+def _gold(at):
     return _TOPICS[: at % 3], at * 1.5
 
 
-def _answer(text: str, prompt: str) -> str:
+def _answer(text, prompt):
     topics, amount = _gold(int(text.split()[-1]))
     return json.dumps({"topics": topics, "amount": amount})
 
 
-def _opened(folder: Path, field: str | None) -> Study:
-    asked: dict[str, Any] = {
+def _opened(folder, field):
+    asked = {
         "name": "Gold",
         "task": {
             "held": False,
@@ -46,7 +42,7 @@ def _opened(folder: Path, field: str | None) -> Study:
     return Study.open(asked, folder=folder, functions={"m": _answer}, field=field)
 
 
-def _filled(sheet: Path, label: Any) -> Path:
+def _filled(sheet, label):
     with sheet.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     with sheet.open("w", encoding="utf-8-sig", newline="") as file:
@@ -56,7 +52,7 @@ def _filled(sheet: Path, label: Any) -> Path:
     return sheet
 
 
-def test_a_sheet_of_sets_lists_labels_and_takes_sets_that_no_answer_has(tmp_path: Path) -> None:
+def test_a_sheet_of_sets_lists_labels_and_takes_sets_that_no_answer_has(tmp_path):
     study = _opened(tmp_path, "topics")
     sheet, codes = study.gold.draw(n=20, coders=["ada"], form="csv").files
     with codes.open(encoding="utf-8-sig", newline="") as file:
@@ -67,11 +63,10 @@ def test_a_sheet_of_sets_lists_labels_and_takes_sets_that_no_answer_has(tmp_path
     coded = set(study.gold.state.coded["label"])
     assert coded <= {"war;health", "tax", "[]"}
     found = {one.measure: one.value for one in _opened(tmp_path, "topics").measure("accuracy", by=["model"])}
-    assert found["accuracy"] is not None
     assert 0.3 < found["accuracy"] < 1
 
 
-def test_a_field_draws_the_sample_that_all_fields_share(tmp_path: Path) -> None:
+def test_a_field_draws_the_sample_that_all_fields_share(tmp_path):
     _opened(tmp_path, "topics").gold.draw(n=10)
     study = _opened(tmp_path, None)
     assert {one.drawn for one in study.gold.status().fields.values()} == {10}
@@ -82,7 +77,7 @@ def test_a_field_draws_the_sample_that_all_fields_share(tmp_path: Path) -> None:
         assert "label" in next(csv.reader(file)), "the sheet asks about the field that was opened"
 
 
-def test_numbers_come_back_as_numbers(tmp_path: Path) -> None:
+def test_numbers_come_back_as_numbers(tmp_path):
     study = _opened(tmp_path, "amount")
     sheet, _ = study.gold.draw(n=20, coders=["ada"], form="csv").files
     with pytest.raises(ItemError, match="a number"):

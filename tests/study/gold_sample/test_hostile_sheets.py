@@ -1,10 +1,6 @@
 """Sheets of a study whose ids, texts and labels are hostile come back whole, in every format."""
 
-from __future__ import annotations
-
 import csv
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -18,14 +14,14 @@ from quaver.errors import ItemError
 
 
 @pytest.fixture
-def study(tmp_path: Path) -> Study:
+def study(tmp_path):
     names = write_hostile(tmp_path)
     study = Study.open(tmp_path / "study.yaml", functions=dict.fromkeys(names, annotate))
     study.run()
     return study
 
 
-def returned(path: Path, form: str, label: str) -> Path:
+def returned(path, form, label):
     """A sheet with this label of every item, as the program that opened it saves it."""
     rows = read_rows(path, sheet="Labels" if form == "xlsx" else None)
     target = path.with_name(f"back.{form}")
@@ -46,7 +42,7 @@ def returned(path: Path, form: str, label: str) -> Path:
 
 
 @pytest.mark.parametrize("form", ["xlsx", "csv"])
-def test_every_item_is_labelled_in_the_end(study: Study, form: Any) -> None:
+def test_every_item_is_labelled_in_the_end(study, form):
     drawn = study.gold.draw(n=len(TEXTS), coders=["=ada"], form=form)
     label = study.experiment.labels.codes[1]
     taken = study.gold.take(returned(drawn.files[0], form, label))
@@ -71,7 +67,7 @@ def test_every_item_is_labelled_in_the_end(study: Study, form: Any) -> None:
         ("a.csv", b""),
     ],
 )
-def test_a_broken_file_is_one_error(name: str, content: bytes, tmp_path: Path) -> None:
+def test_a_broken_file_is_one_error(name, content, tmp_path):
     study = labelled_study(tmp_path)
     study.gold.draw(n=200)
     (tmp_path / name).write_bytes(content)
@@ -87,7 +83,7 @@ def test_a_broken_file_is_one_error(name: str, content: bytes, tmp_path: Path) -
         b"\xef\xbb\xbfItem,Label\r\nt000, left \r\n",
     ],
 )
-def test_what_spreadsheet_programs_save_is_read(content: bytes, tmp_path: Path) -> None:
+def test_what_spreadsheet_programs_save_is_read(content, tmp_path):
     study = labelled_study(tmp_path)
     study.gold.draw(n=200)
     (tmp_path / "back.csv").write_bytes(content)

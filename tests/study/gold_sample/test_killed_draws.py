@@ -1,9 +1,6 @@
 """A process killed while it changes a gold sample leaves the sample of before, or the one of after."""
 
-from __future__ import annotations
-
 import shutil
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,16 +18,14 @@ class Killed(BaseException):
 
 
 @contextmanager
-def killed_at(moment: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+def killed_at(moment, monkeypatch):
     """Kill the process before its n-th change of a file; the list counts the changes."""
     count = [0]
     with monkeypatch.context() as patch:
         for name in TOUCHING:
             real = getattr(Path, name)
 
-            def touched(
-                self: Path, *given: object, real: Callable[..., object] = real, **named: object
-            ) -> object:
+            def touched(self, *given, real=real, **named):
                 count[0] += 1
                 if count[0] > moment:
                     raise Killed
@@ -40,23 +35,23 @@ def killed_at(moment: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int
         yield count
 
 
-def first(study: Study) -> None:
+def first(study):
     study.gold.draw(n=20, coders=["ada", "ben"], form="csv")
 
 
-def second(study: Study) -> None:
+def second(study):
     study.gold.draw(n=30, form="csv")
 
 
-def taken(study: Study) -> None:
+def taken(study):
     study.gold.take(filled(study.folder / "gold" / "round-1-ada.csv", TRUTH))
 
 
-def settled(study: Study) -> None:
+def settled(study):
     study.gold.adjudicate(rule="majority")
 
 
-def kept(study: Study) -> tuple[object, ...]:
+def kept(study):
     """What the sample is, without the times."""
     state = study.gold.state
     design = state.design or {}
@@ -67,9 +62,7 @@ def kept(study: Study) -> tuple[object, ...]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("change", [first, second, taken, settled])
-def test_a_kill_between_two_writes_loses_nothing(
-    change: Callable[[Study], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_kill_between_two_writes_loses_nothing(change, tmp_path, monkeypatch):
     study = labelled_study(tmp_path / "study")
     if change is not first:
         first(study)

@@ -1,16 +1,12 @@
 """A gold sample from its draw to the annotations: sheets, labels taken back, rounds, adjudication."""
 
-from __future__ import annotations
-
 import csv
 import json
-from pathlib import Path
 
 import polars as pl
 import pytest
 from tests.gold_study import filled, labelled_study, read_rows, truths, write_rows
 
-from quaver import Study
 from quaver.errors import ItemError, QuaverError, StoreError
 from quaver.gold.gold_draw import permanent_numbers
 
@@ -18,22 +14,22 @@ TRUTH = truths()
 
 
 @pytest.fixture
-def study(tmp_path: Path) -> Study:
+def study(tmp_path):
     return labelled_study(tmp_path / "study")
 
 
-def sheets(study: Study, **asked: object) -> list[Path]:
+def sheets(study, **asked):
     """Draw, and give the coders' tables."""
-    drawn = study.gold.draw(form="csv", **asked)  # type: ignore[arg-type]
+    drawn = study.gold.draw(form="csv", **asked)
     return [path for path in drawn.files if ".codes" not in path.name]
 
 
-def items_of(study: Study) -> pl.DataFrame:
+def items_of(study):
     """The columns about gold, a row an item."""
     return study.annotations().select("item", pl.col("^gold.*$")).unique("item")
 
 
-def test_from_the_draw_to_the_annotations(study: Study) -> None:
+def test_from_the_draw_to_the_annotations(study):
     assert study.annotations()["gold_drawn"].null_count() == study.annotations().height
     files = sheets(study, n=40, coders=["ada", "ben"], overlap=0.25)
     for path in files:
@@ -48,12 +44,11 @@ def test_from_the_draw_to_the_annotations(study: Study) -> None:
     status = study.gold.status()
     assert status.complete
     assert status.coders == {"ada": (25, 25), "ben": (25, 25)}
-    assert status.agreement is not None
     assert (status.twice, status.agreement.value) == (10, 1.0)
     assert study.measure("accuracy")
 
 
-def test_a_sheet_shows_no_label_of_a_model_and_no_stratum(study: Study) -> None:
+def test_a_sheet_shows_no_label_of_a_model_and_no_stratum(study):
     for path in sheets(study, n=40):
         for row in read_rows(path):
             assert {*row} == {"item", "coder", "text", "label", "note"}
@@ -64,8 +59,8 @@ def test_a_sheet_shows_no_label_of_a_model_and_no_stratum(study: Study) -> None:
 
 
 @pytest.mark.parametrize("design", ["simple", "stratified"])
-def test_anyone_can_draw_it_again(study: Study, design: str) -> None:
-    study.gold.draw(n=30, design=design)  # type: ignore[arg-type]
+def test_anyone_can_draw_it_again(study, design):
+    study.gold.draw(n=30, design=design)
     study.gold.draw(n=50)
     about = json.loads((study.folder / "gold" / "design.json").read_text())
     draw = pl.read_csv(study.folder / "gold" / "draw.csv")
@@ -76,7 +71,7 @@ def test_anyone_can_draw_it_again(study: Study, design: str) -> None:
     assert [one["round"] for one in about["rounds"]] == [1, 2]
 
 
-def test_a_later_round_keeps_the_first_and_its_terms(study: Study) -> None:
+def test_a_later_round_keeps_the_first_and_its_terms(study):
     first = sheets(study, n=20, coders=["ada"])
     study.gold.take(filled(first[0], TRUTH))
     before = {row["item"] for row in read_rows(first[0])}
@@ -87,10 +82,10 @@ def test_a_later_round_keeps_the_first_and_its_terms(study: Study) -> None:
     assert items_of(study).filter("gold_drawn")["gold"].null_count() == 15
     for other in ({}, {"design": "simple"}):
         with pytest.raises(QuaverError):
-            study.gold.draw(n=50 if other else 30, **other)  # type: ignore[arg-type]
+            study.gold.draw(n=50 if other else 30, **other)
 
 
-def test_disagreements_are_adjudicated_or_decided_by_a_majority(study: Study) -> None:
+def test_disagreements_are_adjudicated_or_decided_by_a_majority(study):
     files = sheets(study, n=12, coders=["ada", "ben", "eva"], overlap=1)
     item = read_rows(files[0])[0]["item"]
     other = {"left": "right", "right": "left"}[TRUTH[item]]
@@ -109,7 +104,7 @@ def test_disagreements_are_adjudicated_or_decided_by_a_majority(study: Study) ->
     assert study.gold.adjudicate("carla") == []
 
 
-def test_taking_a_file_twice_adds_nothing_and_a_changed_label_stays_on_record(study: Study) -> None:
+def test_taking_a_file_twice_adds_nothing_and_a_changed_label_stays_on_record(study):
     (path,) = sheets(study, n=10)
     assert study.gold.take(filled(path, TRUTH)).new == 10
     again = study.gold.take(path)
@@ -122,9 +117,9 @@ def test_taking_a_file_twice_adds_nothing_and_a_changed_label_stays_on_record(st
     assert study.gold.state.settled.gold[rows[0]["item"]] == rows[0]["label"]
 
 
-def test_labels_that_came_differently_are_kept_apart(study: Study) -> None:
+def test_labels_that_came_differently_are_kept_apart(study):
     study.gold.draw(n=10)
-    hard = [item for item in TRUTH if item not in {*study.gold.state.draw.filter("drawn")["item"]}][:3]  # type: ignore[union-attr]
+    hard = [item for item in TRUTH if item not in {*study.gold.state.draw.filter("drawn")["item"]}][:3]
     path = study.folder / "hard.csv"
     write_rows(path, [{"item": item, "label": TRUTH[item]} for item in hard])
     with pytest.raises(ItemError):
@@ -137,7 +132,7 @@ def test_labels_that_came_differently_are_kept_apart(study: Study) -> None:
     assert study.gold.status().labelled == 0
 
 
-def test_nothing_is_kept_where_one_row_is_wrong(study: Study) -> None:
+def test_nothing_is_kept_where_one_row_is_wrong(study):
     (path,) = sheets(study, n=10)
     rows = read_rows(filled(path, TRUTH))
     rows[-1]["label"] = "middle"
@@ -146,7 +141,7 @@ def test_nothing_is_kept_where_one_row_is_wrong(study: Study) -> None:
     assert study.gold.state.coded.is_empty()
 
 
-def test_a_filled_sheet_is_never_written_over(study: Study) -> None:
+def test_a_filled_sheet_is_never_written_over(study):
     (path,) = sheets(study, n=10)
     filled(path, dict(list(TRUTH.items())[:50]))
     before = path.read_bytes()
@@ -155,7 +150,7 @@ def test_a_filled_sheet_is_never_written_over(study: Study) -> None:
     assert path.read_bytes() == before
 
 
-def test_what_needs_a_sample_says_so(study: Study, tmp_path: Path) -> None:
+def test_what_needs_a_sample_says_so(study, tmp_path):
     assert not study.gold.status().complete
     for act in (study.gold.sheets, lambda: study.gold.take("x.csv"), lambda: study.gold.adjudicate("carla")):
         with pytest.raises(StoreError):
@@ -163,14 +158,14 @@ def test_what_needs_a_sample_says_so(study: Study, tmp_path: Path) -> None:
     assert not (study.folder / "gold").exists()
     for asked in ({}, {"n": 1}, {"n": 0}):
         with pytest.raises(QuaverError):
-            study.gold.forecast(**asked)  # type: ignore[arg-type]
+            study.gold.forecast(**asked)
     for coders in ([], ["a", "a"], [""], ["x (adjudicates)"]):
         with pytest.raises(QuaverError):
             study.gold.draw(n=10, coders=coders or [" "])
 
 
 @pytest.mark.parametrize("name", ["design.json", "draw.csv", "labels.csv"])
-def test_a_damaged_file_is_one_error(study: Study, name: str) -> None:
+def test_a_damaged_file_is_one_error(study, name):
     (path,) = sheets(study, n=10)
     study.gold.take(filled(path, TRUTH))
     (study.folder / "gold" / name).write_text('item,"x\n1,2,3,4,5,6,7,8,9\n')
@@ -178,7 +173,7 @@ def test_a_damaged_file_is_one_error(study: Study, name: str) -> None:
         study.annotations()
 
 
-def test_gold_labels_that_all_items_came_with_can_be_taken_and_some_cannot(tmp_path: Path) -> None:
+def test_gold_labels_that_all_items_came_with_can_be_taken_and_some_cannot(tmp_path):
     study = labelled_study(tmp_path / "all", gold=200)
     study.gold.draw(n=20)
     assert items_of(study).filter("gold_drawn")["gold"].is_null().all()
@@ -192,7 +187,7 @@ def test_gold_labels_that_all_items_came_with_can_be_taken_and_some_cannot(tmp_p
         some.gold.take_known()
 
 
-def test_drawn_items_that_came_with_a_gold_label_count_and_coders_get_the_others(tmp_path: Path) -> None:
+def test_drawn_items_that_came_with_a_gold_label_count_and_coders_get_the_others(tmp_path):
     study = labelled_study(tmp_path / "some", gold=100)
     before = items_of(study)
     found = study.gold.draw(n=40, coders=["ada", "ben"], overlap=0.5, form="csv")
@@ -215,6 +210,6 @@ def test_drawn_items_that_came_with_a_gold_label_count_and_coders_get_the_others
     assert f": {known.height} labelled" in str(status), "the table's own labels stand on no sheet"
 
 
-def test_a_sample_with_too_few_of_a_label_for_an_interval_says_so(study: Study) -> None:
+def test_a_sample_with_too_few_of_a_label_for_an_interval_says_so(study):
     assert "no interval" in str(study.gold.forecast(n=10))
     assert "no interval" not in str(study.gold.forecast(n=100))

@@ -1,7 +1,5 @@
 """Agreement in files and frames that Quaver did not make."""
 
-from pathlib import Path
-
 import polars as pl
 import pytest
 from tests.spreadsheets import write_xlsx
@@ -140,14 +138,14 @@ def test_a_sheet_agrees_as_the_same_table_in_csv_does(path, tmp_path):
     assert "sheet=labels" in str(caught.value.fix)
 
 
-def test_white_space_in_a_columns_name_need_not_be_copied(tmp_path: Path) -> None:
+def test_white_space_in_a_columns_name_need_not_be_copied(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text('item,"who\ncoded",the  label\n1,p,a\n1,q,a\n2,p,b\n2,q,b\n')
     found = measure_agreement(path, rater="who coded", label="the label", resamples=0)
     assert found[0].value == 1
 
 
-def test_numbers_that_occur_once_are_not_doubted(tmp_path: Path) -> None:
+def test_numbers_that_occur_once_are_not_doubted(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("item,rater,label\n1,p,10.5\n1,q,10.5\n2,p,12\n2,q,13\n3,p,n/a\n3,q,14\n")
     found = measure_agreement(path, level="interval", unlabelled=["n/a"], resamples=0)

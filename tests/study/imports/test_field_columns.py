@@ -1,13 +1,9 @@
 """``quaver check`` of tables with several variables: what each column is, and what becomes of it."""
 
-from __future__ import annotations
-
 import csv
 import json
 import random
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.cli.commands import quaver
@@ -15,14 +11,14 @@ from tests.cli.commands import quaver
 from quaver import check, measure_agreement
 from quaver.errors import ItemError, QuaverError
 from quaver.study.checking.check_options import CheckOptions
-from quaver.study.checking.text_table import TextTable, read_text_table
+from quaver.study.checking.text_table import read_text_table
 from quaver.study.imports.columns import table_of
 
 _NAMES = ["tone", "topics", "stance", "cost"]
 _TOPICS = ["tax", "war", "health", "schools"]
 
 
-def _speeches() -> list[dict[str, Any]]:
+def _speeches():
     draw, rows = random.Random(5), []
     for at in range(140):
         own, tone = draw.sample(_TOPICS, draw.choice([0, 1, 1, 2, 2, 3])), draw.choice(["angry", "calm"])
@@ -51,7 +47,7 @@ _WRITTEN = {
 }
 
 
-def _table(folder: Path, written: Any) -> Path:
+def _table(folder, written):
     path = folder / "speeches.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
         rows = csv.DictWriter(file, list(_speeches()[0]))
@@ -60,12 +56,12 @@ def _table(folder: Path, written: Any) -> Path:
     return path
 
 
-def _read(path: Path, **options: Any) -> TextTable:
+def _read(path, **options):
     return read_text_table(table_of(path, {}), CheckOptions(**options))
 
 
 @pytest.mark.parametrize("form", _WRITTEN)
-def test_each_column_is_taken_for_what_it_is(form: str, tmp_path: Path) -> None:
+def test_each_column_is_taken_for_what_it_is(form, tmp_path):
     found = _read(_table(tmp_path, _WRITTEN[form]), fields=_NAMES)
     kinds = {one.name: (one.kind, one.level, one.labels) for one in found.fields}
     assert kinds == {
@@ -79,7 +75,7 @@ def test_each_column_is_taken_for_what_it_is(form: str, tmp_path: Path) -> None:
     assert said["cost"] == "a number (ratio)"
 
 
-def test_lists_of_json_lines_and_a_column_for_each_label_are_sets(tmp_path: Path) -> None:
+def test_lists_of_json_lines_and_a_column_for_each_label_are_sets(tmp_path):
     path = tmp_path / "speeches.jsonl"
     path.write_text("\n".join(map(json.dumps, _speeches())))
     assert {one.name: one.kind for one in _read(path, fields=_NAMES).fields}["topics"] == "set"
@@ -97,7 +93,7 @@ def test_lists_of_json_lines_and_a_column_for_each_label_are_sets(tmp_path: Path
     }
 
 
-def test_one_variable_stays_one_and_what_is_no_variable_is_named(tmp_path: Path) -> None:
+def test_one_variable_stays_one_and_what_is_no_variable_is_named(tmp_path):
     path = _table(tmp_path, _WRITTEN["semicolons"])
     assert _read(path, gold="tone").fields == ()
     assert [one.name for one in _read(path, fields=("cost", "tone")).fields] == ["cost", "tone"]
@@ -105,7 +101,7 @@ def test_one_variable_stays_one_and_what_is_no_variable_is_named(tmp_path: Path)
         _read(path, fields=("speech",), text="tone")
 
 
-def annotate(text: str, prompt: str) -> str:
+def annotate(text, prompt):
     """Right about all but the stance, which it invents."""
     cost = re.search(r"costs ([\d.]+) ", text)
     stance = random.Random(text + prompt).choice("12345")
@@ -114,9 +110,7 @@ def annotate(text: str, prompt: str) -> str:
 
 
 @pytest.mark.parametrize("wide", [False, True])
-def test_a_table_goes_through_without_an_edit_and_no_field_that_fails_is_green(
-    wide: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_table_goes_through_without_an_edit_and_no_field_that_fails_is_green(wide, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = _speeches()
     if wide:
@@ -129,7 +123,7 @@ def test_a_table_goes_through_without_an_edit_and_no_field_that_fails_is_green(
     assert found.report.is_file()
 
 
-def test_the_command_shows_what_each_column_is(tmp_path: Path) -> None:
+def test_the_command_shows_what_each_column_is(tmp_path):
     (tmp_path / "spoken.py").write_text(
         "import json\n\ndef say(text, prompt):\n    return json.dumps({'tone': 'calm', 'cost': 1})\n"
     )
@@ -157,9 +151,7 @@ def test_the_command_shows_what_each_column_is(tmp_path: Path) -> None:
     assert "accuracy" in quaver(tmp_path, *compared).stdout
 
 
-def test_a_mark_that_says_neither_yes_nor_no_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mark_that_says_neither_yes_nor_no_is_named(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     from quaver import Study
 
@@ -185,7 +177,7 @@ def test_a_mark_that_says_neither_yes_nor_no_is_named(
 
 
 @pytest.mark.parametrize("form", _WRITTEN)
-def test_coders_sets_agree_however_a_cell_separates_labels(form: str, tmp_path: Path) -> None:
+def test_coders_sets_agree_however_a_cell_separates_labels(form, tmp_path):
     path = tmp_path / "coded.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file)
@@ -199,7 +191,7 @@ def test_coders_sets_agree_however_a_cell_separates_labels(form: str, tmp_path: 
     sets = [[one, {*one, "war"} if at % 4 == 0 else other] for at, (one, other) in enumerate(sets)]
     every = [own for pair in sets for own in pair]
 
-    def apart(one: set[str], other: set[str]) -> float:
+    def apart(one, other):
         return 1 - len(one & other) / len(one | other) if one | other else 0.0
 
     observed = sum(apart(*pair) for pair in sets) / len(sets)
@@ -207,8 +199,8 @@ def test_coders_sets_agree_however_a_cell_separates_labels(form: str, tmp_path: 
     assert alpha.value == pytest.approx(1 - observed / expected, abs=1e-9)
 
 
-def test_a_column_of_the_named_labels_holds_the_true_ones_whatever_it_is_called(tmp_path: Path) -> None:
-    def of(cells: list[str]) -> TextTable:
+def test_a_column_of_the_named_labels_holds_the_true_ones_whatever_it_is_called(tmp_path):
+    def of(cells):
         path = tmp_path / "texts.csv"
         path.write_text(
             "text,what I think\n" + "".join(f"Text {at},{cell}\n" for at, cell in enumerate(cells))

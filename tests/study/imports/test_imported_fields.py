@@ -1,10 +1,6 @@
 """Tables with a column for each variable: each annotation has a value of every field."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -18,24 +14,24 @@ from quaver.study.imports.label_import import import_annotations
 TOPICS = ("tax", "war", "health")
 
 
-def written(folder: Path, name: str, text: str) -> Path:
+def written(folder, name, text):
     path = folder / name
     path.write_text(text, encoding="utf-8")
     return path
 
 
-def _true(at: int) -> tuple[str, list[str], float]:
+def _true(at):
     return ("good", "bad")[at % 2], [one for n, one in enumerate(TOPICS) if at >> n & 1], at * 0.5
 
 
-def _said(at: int, model: str) -> tuple[str, list[str], float]:
+def _said(at, model):
     """The truth, but for a few errors of the second model."""
     tone, topics, cost = _true(at)
     return (tone, topics, cost) if model == "a" or at % 5 else ("bad", ["tax"], cost + 1)
 
 
 @pytest.fixture
-def wide(tmp_path: Path) -> Path:
+def wide(tmp_path):
     """Forty texts, two models: a label, a set and a number, with what is true."""
     lines = ["id,text,model,tone,topics,cost,tone_gold,topics_gold,cost_gold"]
     for at in range(40):
@@ -50,7 +46,7 @@ def wide(tmp_path: Path) -> Path:
     return written(tmp_path, "wide.csv", "\n".join(lines) + "\n")
 
 
-def test_a_wide_table_is_a_study_of_its_fields(wide: Path) -> None:
+def test_a_wide_table_is_a_study_of_its_fields(wide):
     study, decisions = import_annotations(wide, fields=["tone", "topics", "cost"])
     taken = {(one.role, one.column) for one in decisions}
     assert {("field", "tone"), ("field", "topics"), ("field", "cost"), ("coder", "model")} <= taken
@@ -75,7 +71,7 @@ def test_a_wide_table_is_a_study_of_its_fields(wide: Path) -> None:
     assert {one.field for one in study.verdict().recommendations} == {"tone", "topics", "cost"}
 
 
-def test_numbers_and_sets_that_no_gold_label_has_count(tmp_path: Path) -> None:
+def test_numbers_and_sets_that_no_gold_label_has_count(tmp_path):
     lines = ["id,model,topics,cost,topics_gold,cost_gold"]
     lines += [f"{at},m,tax;war,{at + 0.5},tax,{at}" for at in range(12)]
     lines += ["12,m,war,3,war,3"]
@@ -92,7 +88,7 @@ def test_numbers_and_sets_that_no_gold_label_has_count(tmp_path: Path) -> None:
         assert study.measure("compliance", field=name)[0].value == 1
 
 
-def test_it_is_reported_packed_and_verified(wide: Path, tmp_path: Path) -> None:
+def test_it_is_reported_packed_and_verified(wide, tmp_path):
     study, _ = import_annotations(wide, fields=["tone", "topics", "cost"])
     assert "tone" in study.report().read_text(encoding="utf-8")
     packed = quaver.bundle(study, tmp_path / "wide.quaver.zip")[0]
@@ -111,7 +107,7 @@ def test_it_is_reported_packed_and_verified(wide: Path, tmp_path: Path) -> None:
         ),
     ],
 )
-def test_sets_are_read_however_they_are_written(columns: str, cells: Any, tmp_path: Path) -> None:
+def test_sets_are_read_however_they_are_written(columns, cells, tmp_path):
     lines = [f"id,coder,tone,{columns}"]
     lines += [f"t{at},{who},{_true(at)[0]},{cells(_true(at)[1])}" for at in range(40) for who in "xy"]
     path = written(tmp_path, "t.csv", "\n".join(lines) + "\n")
@@ -124,7 +120,7 @@ def test_sets_are_read_however_they_are_written(columns: str, cells: Any, tmp_pa
     }
 
 
-def test_cells_for_no_label_are_no_label(tmp_path: Path) -> None:
+def test_cells_for_no_label_are_no_label(tmp_path):
     lines = ["id,coder,tone,cost,topics_tax,topics_war"]
     lines += [f"t{at},x,{'good' if at % 2 else 'bad'},{at},1,0" for at in range(20)]
     lines += ["t20,x,NA,NA,NA,NA", "t21,x,,3,0,"]
@@ -136,7 +132,7 @@ def test_cells_for_no_label_are_no_label(tmp_path: Path) -> None:
     assert found == [("tone", None, "empty"), ("cost", "3", "valid"), ("topics", "[]", "valid")]
 
 
-def test_a_label_outside_its_field_says_where(wide: Path) -> None:
+def test_a_label_outside_its_field_says_where(wide):
     study, _ = import_annotations(wide, fields=["tone", "topics", "cost"])
     file = study.folder / "imported.csv"
     file.write_text(file.read_text().replace("t3,Text 3,a,bad", "t3,Text 3,a,sad"), encoding="utf-8")
@@ -146,12 +142,12 @@ def test_a_label_outside_its_field_says_where(wide: Path) -> None:
     assert "tone" in str(error.value)
 
 
-def test_fields_with_labels_of_one_column_are_an_error(wide: Path) -> None:
+def test_fields_with_labels_of_one_column_are_an_error(wide):
     with pytest.raises(QuaverError, match="labels of their own"):
         import_annotations(wide, fields=["tone"], label="tone")
 
 
-def test_the_command_shows_what_the_columns_are(wide: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_shows_what_the_columns_are(wide, monkeypatch):
     monkeypatch.chdir(wide.parent)
     said = CliRunner().invoke(app(), ["import", "wide.csv", "--fields", "tone,topics,cost"])
     assert said.exit_code == 0, said.output
@@ -159,14 +155,14 @@ def test_the_command_shows_what_the_columns_are(wide: Path, monkeypatch: pytest.
     assert "a number (ratio)" in said.output
 
 
-def test_a_label_without_a_known_column_of_coders_has_one_too(tmp_path: Path) -> None:
+def test_a_label_without_a_known_column_of_coders_has_one_too(tmp_path):
     lines = [f"t{at},{who},{'ab'[at % 2]}" for at in range(20) for who in ("anna", "ben")]
     path = written(tmp_path, "one.csv", "\n".join(["id,who,label", *lines]) + "\n")
     _, decisions = import_annotations(path)
     assert ("coder", "who") in {(one.role, one.column) for one in decisions}
 
 
-def test_other_texts_for_a_fields_label_are_said_as_for_one_label(tmp_path: Path) -> None:
+def test_other_texts_for_a_fields_label_are_said_as_for_one_label(tmp_path):
     lines = ["id,model,tone,topics"]
     lines += [
         f"{at},m,{('good', 'ok', 'bad', 'None')[at % 4]},{('tax;war', 'tax')[at % 2]}" for at in range(16)

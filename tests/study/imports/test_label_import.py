@@ -1,10 +1,5 @@
 """Files of existing labels become studies, and nothing about them is guessed silently."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import polars as pl
 import pytest
 from tests.spreadsheets import write_xlsx
@@ -12,7 +7,6 @@ from typer.testing import CliRunner
 
 import quaver
 from quaver.cli.main import app
-from quaver.core.label_decisions import Decision
 from quaver.errors import ItemError, QuaverError, SpecError, StoreError, UnknownName
 from quaver.study.imports.label_import import import_annotations
 
@@ -41,15 +35,13 @@ WIDE = "unit,anna,ben,party\n1,a,b,x\n2,a,a,y\n3,b,,x\n"
 LONG = "doc,who,code,truth\n1,p,a,a\n1,q,a,a\n2,p,b,a\n2,q,a,a\n3,p,b,b\n3,q,b,b\n"
 
 
-def imported(
-    folder: Path, text: str, roles: dict[str, Any] | None = None, **options: Any
-) -> tuple[quaver.Study, list[Decision]]:
+def imported(folder, text, roles=None, **options):
     path = folder / "labels.csv"
     path.write_text(text, encoding="utf-8")
     return import_annotations(path, folder / "study", **(roles or {}), **options)
 
 
-def test_repeats_as_promptstability_writes_them(tmp_path: Path) -> None:
+def test_repeats_as_promptstability_writes_them(tmp_path):
     study, taken = imported(tmp_path, INTRA)
     assert [(one.role, one.column) for one in taken] == [
         ("label", "annotation"),
@@ -72,7 +64,7 @@ def test_repeats_as_promptstability_writes_them(tmp_path: Path) -> None:
     assert estimate.n == 2
 
 
-def test_prompts_as_promptstability_writes_them(tmp_path: Path) -> None:
+def test_prompts_as_promptstability_writes_them(tmp_path):
     study, taken = imported(tmp_path, INTER)
     assert [one.column for one in taken if one.role == "variant"] == ["prompt_id", "temperature"]
     assert [variant.id for variant in study.experiment.variants] == [
@@ -86,7 +78,7 @@ def test_prompts_as_promptstability_writes_them(tmp_path: Path) -> None:
     assert shares["prompt_id=0,temperature=0.5", "1"] == 0.5
 
 
-def test_a_column_a_coder(tmp_path: Path) -> None:
+def test_a_column_a_coder(tmp_path):
     study, taken = imported(tmp_path, WIDE, {"coders": ("anna", "ben"), "compare": ("party",)})
     assert {one.role for one in taken if one.why == "named"} == {"coders", "groups"}
     frame = study.annotations()
@@ -96,7 +88,7 @@ def test_a_column_a_coder(tmp_path: Path) -> None:
     assert "inter_model" in [one.use for one in study.spec.measures]
 
 
-def test_coders_that_nobody_named_are_told(tmp_path: Path) -> None:
+def test_coders_that_nobody_named_are_told(tmp_path):
     study, taken = imported(tmp_path, WIDE)  # party shares no value with them, and is a field of the items
     assert [one.column for one in taken if one.role == "coders"] == ["anna", "ben"]
     assert all(one.why.startswith("recognised") for one in taken if one.role == "coders")
@@ -108,7 +100,7 @@ def test_coders_that_nobody_named_are_told(tmp_path: Path) -> None:
     assert not (tmp_path / "other").exists()
 
 
-def test_a_long_table_with_columns_of_any_name(tmp_path: Path) -> None:
+def test_a_long_table_with_columns_of_any_name(tmp_path):
     roles = {"item": "doc", "coder": "who", "label": "code"}
     study, taken = imported(tmp_path, LONG, roles)
     assert ("gold", "truth") in [(one.role, one.column) for one in taken]
@@ -116,7 +108,7 @@ def test_a_long_table_with_columns_of_any_name(tmp_path: Path) -> None:
     assert accuracy == {"p": pytest.approx(2 / 3), "q": 1.0}
 
 
-def test_parquet_with_numbers(tmp_path: Path) -> None:
+def test_parquet_with_numbers(tmp_path):
     path = tmp_path / "labels.parquet"
     pl.DataFrame({"item": [1, 1, 2, 2], "coder": ["p", "q"] * 2, "label": [0, 1, 1, 1]}).write_parquet(path)
     study, _ = import_annotations(path)
@@ -134,7 +126,7 @@ def test_parquet_with_numbers(tmp_path: Path) -> None:
         quaver.Study.open(study.folder).annotations()
 
 
-def test_whole_numbers_with_a_point_are_told_to_be_the_same(tmp_path: Path) -> None:
+def test_whole_numbers_with_a_point_are_told_to_be_the_same(tmp_path):
     text = LONG.replace(",a", ",1").replace(",b", ",2").replace("q,1,", "q,1.0,")
     study, taken = imported(tmp_path, text, {"item": "doc", "coder": "who"})
     assert ("same", "'1' and '1.0'") in [(one.role, one.column) for one in taken]
@@ -146,7 +138,7 @@ def test_whole_numbers_with_a_point_are_told_to_be_the_same(tmp_path: Path) -> N
     assert codes.experiment.labels.codes == ("1.1", "1.10")
 
 
-def test_a_sheet_as_spreadsheets_save_it(tmp_path: Path) -> None:
+def test_a_sheet_as_spreadsheets_save_it(tmp_path):
     sheet = 'Nr;Text;Müller;Schäfer\r\n1;"Steuern; senken";links;rechts\r\n2;Schulen;links;\r\n;;;\r\n'
     path = tmp_path / "sheet.csv"
     for encoding in ("utf-8-sig", "cp1252", "utf-16"):
@@ -158,11 +150,7 @@ def test_a_sheet_as_spreadsheets_save_it(tmp_path: Path) -> None:
         with pytest.raises(ItemError, match='separator=";"'):
             import_annotations(path, tmp_path / encoding, encoding=known)
         study, taken = import_annotations(
-            path,
-            tmp_path / encoding,
-            coders=("Müller", "Schäfer"),
-            encoding=known,
-            separator=";",
+            path, tmp_path / encoding, coders=("Müller", "Schäfer"), encoding=known, separator=";"
         )
         (why,) = [one.why for one in taken if one.role == "item"]
         assert why == "recognised: each row has its own"
@@ -171,7 +159,7 @@ def test_a_sheet_as_spreadsheets_save_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("prompts", [True, False])
-def test_its_report_claims_nothing_that_is_not_known(tmp_path: Path, prompts: bool) -> None:
+def test_its_report_claims_nothing_that_is_not_known(tmp_path, prompts):
     study, _ = imported(tmp_path, INTER, {"ignore": () if prompts else ("prompt", "original")})
     report = " ".join(study.report().read_text(encoding="utf-8").split())
     if prompts:
@@ -191,7 +179,7 @@ def test_its_report_claims_nothing_that_is_not_known(tmp_path: Path, prompts: bo
         assert claim not in report
 
 
-def test_prompts_and_the_mark_of_the_original(tmp_path: Path) -> None:
+def test_prompts_and_the_mark_of_the_original(tmp_path):
     study, taken = imported(tmp_path, INTER)
     assert [one.column for one in taken if one.role in ("prompt", "original")] == ["prompt", "original"]
     assert [variant.system for variant in study.experiment.variants] == [
@@ -212,7 +200,7 @@ def test_prompts_and_the_mark_of_the_original(tmp_path: Path) -> None:
     assert plain.experiment.variants[0].system == ""
 
 
-def test_repeats_that_no_column_numbers(tmp_path: Path) -> None:
+def test_repeats_that_no_column_numbers(tmp_path):
     rows = [
         f"{item},{'ab'[(item + again) % 2 if item else 0]},0.5" for again in range(3) for item in range(4)
     ]
@@ -227,12 +215,12 @@ def test_repeats_that_no_column_numbers(tmp_path: Path) -> None:
     assert again.equals(study.annotations())
 
 
-def test_repeats_that_are_too_large_to_be_numbers_are_counted(tmp_path: Path) -> None:
+def test_repeats_that_are_too_large_to_be_numbers_are_counted(tmp_path):
     study, _ = imported(tmp_path, "id,repeat,annotation\n1,9223372036854775808,a\n2,20261123101500,b\n3,4,a")
     assert study.annotations()["repeat"].to_list() == [0, 1, 2]
 
 
-def test_a_label_that_holds_a_comma(tmp_path: Path) -> None:
+def test_a_label_that_holds_a_comma(tmp_path):
     text = 'item,label\n1,"right, far"\n2,left\n3,left\n4,"right, far"\n'
     (tmp_path / "labels.csv").write_text(text)
     words = ["import", str(tmp_path / "labels.csv"), str(tmp_path / "study"), "--labels", 'left,"right, far"']
@@ -250,7 +238,7 @@ def test_a_label_that_holds_a_comma(tmp_path: Path) -> None:
     assert not (tmp_path / "other").exists()
 
 
-def test_many_labels_outside_the_set_are_one_error_of_some_lines(tmp_path: Path) -> None:
+def test_many_labels_outside_the_set_are_one_error_of_some_lines(tmp_path):
     text = "item,repeat,label\n" + "".join(f"{n // 2},{n % 2},label {n}\n" for n in range(106))
     with pytest.raises(ItemError) as caught:
         imported(tmp_path, text, labels=("label 0", "label 1"))
@@ -261,7 +249,7 @@ def test_many_labels_outside_the_set_are_one_error_of_some_lines(tmp_path: Path)
     assert len(told) < 600
 
 
-def test_it_asks_nothing_and_says_what_it_cannot(tmp_path: Path) -> None:
+def test_it_asks_nothing_and_says_what_it_cannot(tmp_path):
     study, _ = imported(tmp_path, INTRA)
     for work in (study.run, study.plan, study.variants.make, study.rescore):
         with pytest.raises(StoreError) as caught:
@@ -270,7 +258,7 @@ def test_it_asks_nothing_and_says_what_it_cannot(tmp_path: Path) -> None:
         assert caught.value.found == study.source.kind
 
 
-def test_labels_outside_the_set_are_one_error_that_names_the_line(tmp_path: Path) -> None:
+def test_labels_outside_the_set_are_one_error_that_names_the_line(tmp_path):
     with pytest.raises(ItemError) as caught:
         imported(tmp_path, INTRA, labels=("12.0", "47.0"))
     assert caught.value.where == "labels.csv:2: annotation"
@@ -278,7 +266,7 @@ def test_labels_outside_the_set_are_one_error_that_names_the_line(tmp_path: Path
     assert not (tmp_path / "study").exists()
 
 
-def test_what_is_no_label_is_named(tmp_path: Path) -> None:
+def test_what_is_no_label_is_named(tmp_path):
     study, _ = imported(tmp_path, INTRA.replace(",,1", ",N/A,1", 1), unlabelled=("N/A",))
     assert study.annotations()["status"].cast(pl.String).to_list().count("no_label") == 1
     assert study.experiment.labels.codes == ("12", "48")
@@ -309,21 +297,19 @@ def test_what_is_no_label_is_named(tmp_path: Path) -> None:
         (INTRA.replace(",,,", ",,", 1), None, ItemError, "differ in length"),
     ],
 )
-def test_bad_files_are_one_clear_error(
-    tmp_path: Path, text: str, roles: dict[str, Any], error: type[QuaverError], said: str
-) -> None:
+def test_bad_files_are_one_clear_error(tmp_path, text, roles, error, said):
     with pytest.raises(error) as caught:
         imported(tmp_path, text, roles)
     assert said in str(caught.value)
 
 
-def test_a_study_is_not_written_over(tmp_path: Path) -> None:
+def test_a_study_is_not_written_over(tmp_path):
     imported(tmp_path, INTRA)
     with pytest.raises(QuaverError, match="already a study"):
         imported(tmp_path, INTRA)
 
 
-def test_what_such_a_study_cannot_have_is_named(tmp_path: Path) -> None:
+def test_what_such_a_study_cannot_have_is_named(tmp_path):
     study, _ = imported(tmp_path, INTRA)
     path = study.folder / "study.yaml"
     path.write_text(path.read_text() + "repeats: 3\n")
@@ -331,7 +317,7 @@ def test_what_such_a_study_cannot_have_is_named(tmp_path: Path) -> None:
         quaver.Study.open(path)
 
 
-def test_a_sheet_of_coders_is_imported_and_read_again(tmp_path: Path) -> None:
+def test_a_sheet_of_coders_is_imported_and_read_again(tmp_path):
     rows = [line.split(",") for line in WIDE.splitlines()]
     path = write_xlsx(tmp_path / "coders.xlsx", {"read me": [["x"]], "coding": rows})
     study, _ = import_annotations(path, coders=("anna", "ben"), item="unit", sheet="coding")
@@ -341,7 +327,7 @@ def test_a_sheet_of_coders_is_imported_and_read_again(tmp_path: Path) -> None:
     assert CliRunner().invoke(app(), args).exit_code == 0
 
 
-def _answers() -> str:
+def _answers():
     """As many different long answers as rows, with the label at the end."""
     head = "id,text,annotation,iteration"
     rows = [
@@ -352,7 +338,7 @@ def _answers() -> str:
     return "\n".join([head, *rows, ""])
 
 
-def test_a_column_of_answers_is_not_taken_for_labels(tmp_path: Path) -> None:
+def test_a_column_of_answers_is_not_taken_for_labels(tmp_path):
     study, taken = imported(tmp_path, _answers(), labels=["0", "1"])
     assert ("raw", "annotation") in [(one.role, one.column) for one in taken]
     assert study.annotations()["label"].cast(pl.String).to_list()[:4] == ["0", "1", "0", "1"]
@@ -361,7 +347,7 @@ def test_a_column_of_answers_is_not_taken_for_labels(tmp_path: Path) -> None:
     assert "labels=" in (caught.value.fix or "")
 
 
-def test_a_label_column_that_is_the_same_in_every_row_is_the_name_of_the_data(tmp_path: Path) -> None:
+def test_a_label_column_that_is_the_same_in_every_row_is_the_name_of_the_data(tmp_path):
     text = "id,annotation,iteration,label\n" + "".join(
         f"{item},{item % 2},{repeat},MII\n" for repeat in (0, 1) for item in range(4)
     )
@@ -369,7 +355,7 @@ def test_a_label_column_that_is_the_same_in_every_row_is_the_name_of_the_data(tm
     assert ("label", "annotation") in [(one.role, one.column) for one in taken]
 
 
-def test_many_labels_are_labels_where_their_column_is_named(tmp_path: Path) -> None:
+def test_many_labels_are_labels_where_their_column_is_named(tmp_path):
     rows = [
         f"{item},{'12' if item % 3 else '48' if item % 2 else f'own {item}'},{r}"
         for r in (0, 1)

@@ -1,13 +1,10 @@
 """``quaver.label`` of a table with several variables: a column for each, one sheet, a promise for each."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import json
 import random
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -18,19 +15,19 @@ from quaver.errors import QuaverError
 
 TONES = ("good", "bad", "mixed")
 TOPICS = ("tax", "war", "health")
-ASKED: list[str] = []
+ASKED = []
 
 
-def share(text: str) -> float:
+def share(text):
     return int(hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()[:8], 16) / 2**32
 
 
-def truth(text: str) -> dict[str, Any]:
+def truth(text):
     tone, topics, cost = text.split("@")[1:4]
     return {"tone": tone, "topics": topics.split("+") if topics else [], "cost": float(cost)}
 
 
-def good(text: str, prompt: str) -> str:
+def good(text, prompt):
     """Right on nearly all texts; on a tenth of them the prompts disagree about the tone."""
     ASKED.append(text)
     said = truth(text)
@@ -39,12 +36,12 @@ def good(text: str, prompt: str) -> str:
     return json.dumps(said)
 
 
-def blind_to_tone(text: str, prompt: str) -> str:
+def blind_to_tone(text, prompt):
     return json.dumps({**truth(text), "tone": TONES[int(3 * share(text + prompt))]})
 
 
 @pytest.fixture
-def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def texts(tmp_path, monkeypatch):
     """Two hundred texts, fifty of them coded by hand."""
     monkeypatch.chdir(tmp_path)
     draw = random.Random(2)
@@ -62,16 +59,16 @@ def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def labelled(path: Path, model: Any = good, **options: Any) -> quaver.Labelled:
+def labelled(path, model=good, **options):
     given = {"fields": ["tone", "topics", "cost"], "prompts": 3, "n": 60, "repeats": 1}
     return quaver.label(path, **{"model": model, **given, **options})
 
 
-def cells(path: Path) -> pl.DataFrame:
+def cells(path):
     return pl.read_csv(path, infer_schema=False)
 
 
-def by_hand(sheet: Path) -> Path:
+def by_hand(sheet):
     """A coder's sheet with the true labels, as it comes back."""
     rows = read_rows(sheet, sheet="Labels")
     back = Path(sheet.stem + ".csv")
@@ -85,7 +82,7 @@ def by_hand(sheet: Path) -> Path:
     return back
 
 
-def test_one_call_gives_a_column_for_each_field(texts: Path) -> None:
+def test_one_call_gives_a_column_for_each_field(texts):
     found = labelled(texts)
     assert found.file is not None
     after, before = cells(found.file), cells(texts)
@@ -105,7 +102,7 @@ def test_one_call_gives_a_column_for_each_field(texts: Path) -> None:
     assert any(head == "Share, cost" and "mean" in text for head, text in found.notes)
 
 
-def test_a_field_whose_labels_should_not_be_used_has_no_column(texts: Path) -> None:
+def test_a_field_whose_labels_should_not_be_used_has_no_column(texts):
     found = labelled(texts, blind_to_tone)
     assert found.file is not None
     assert not [name for name in cells(found.file).columns if name.startswith("tone ")]
@@ -116,7 +113,7 @@ def test_a_field_whose_labels_should_not_be_used_has_no_column(texts: Path) -> N
     )
 
 
-def test_one_sheet_serves_the_promise_of_each_field(texts: Path) -> None:
+def test_one_sheet_serves_the_promise_of_each_field(texts):
     found = labelled(texts, error="20%", by_hand=60)
     (sheet,) = found.sheets
     rows = read_rows(sheet, sheet="Labels")
@@ -125,7 +122,6 @@ def test_one_sheet_serves_the_promise_of_each_field(texts: Path) -> None:
     assert found.acceptance is None
     found = labelled(texts, error="20%", returned=[by_hand(sheet)])
     assert {*found.accepted} == {"tone", "topics", "cost"}
-    assert found.acceptance is not None
     assert found.acceptance.accepted == min(one.accepted for one in found.accepted.values())
     assert found.accepted["topics"].accepted > 100
     known = {row["id"]: truth(row["speech"])["tone"] for row in cells(texts).iter_rows(named=True)}
@@ -137,7 +133,7 @@ def test_one_sheet_serves_the_promise_of_each_field(texts: Path) -> None:
     assert found.step == ""
 
 
-def test_a_sheet_with_a_wrong_code_is_taken_back_in_no_field(texts: Path) -> None:
+def test_a_sheet_with_a_wrong_code_is_taken_back_in_no_field(texts):
     (sheet,) = labelled(texts, error="20%", by_hand=60).sheets
     back = by_hand(sheet)
     back.write_text(back.read_text().replace(",[],", ",taxes,"), encoding="utf-8")

@@ -1,11 +1,8 @@
 """The labelled copy of a table, in each format: what was there stays, and each label stands in its row."""
 
-from __future__ import annotations
-
 import csv
 import json
 import zipfile
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -19,7 +16,7 @@ from quaver.study.labelling.labelled_file import free_names, labelled_path, writ
 from quaver.study.labelling.spreadsheet_edits import write_spreadsheet
 
 
-def labelled(path: Path, labels: list[str | None], **written: str) -> Path:
+def labelled(path, labels, **written):
     """The copy with a label in every row of the table, as the rows are numbered where they are read."""
     rows = read_rows(path, **written)
     numbers = [row.number for row in rows]
@@ -33,7 +30,7 @@ def labelled(path: Path, labels: list[str | None], **written: str) -> Path:
 
 @pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_csv_keeps_its_quotes_lines_and_byte_order_mark(tmp_path: Path, start: bytes, end: str) -> None:
+def test_csv_keeps_its_quotes_lines_and_byte_order_mark(tmp_path, start, end):
     lines = ['id;"text";n', '1;"two', 'lines, and ""quotes""";01.50', "", "2; plain ;", '3;=1+1;"x"']
     path = tmp_path / "t.csv"
     path.write_bytes(start + end.join(lines).encode() + end.encode())
@@ -42,19 +39,19 @@ def test_csv_keeps_its_quotes_lines_and_byte_order_mark(tmp_path: Path, start: b
     assert found.read_bytes() == start + end.join([*expected, '3;=1+1;"x";\'=2', ""]).encode()
 
 
-def test_a_last_line_without_an_end_gets_its_label_too(tmp_path: Path) -> None:
+def test_a_last_line_without_an_end_gets_its_label_too(tmp_path):
     path = tmp_path / "t.tsv"
     path.write_text("text\tn\none\t1\ntwo\t2", encoding="utf-8")
     assert labelled(path, ["a", "b"]).read_text() == "text\tn\tlabel\none\t1\ta\ntwo\t2\tb"
 
 
-def test_csv_in_another_encoding(tmp_path: Path) -> None:
+def test_csv_in_another_encoding(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes("text\ncafé\n".encode("cp1252"))
     assert labelled(path, ["é"], encoding="cp1252").read_bytes() == "text,label\ncafé,é\n".encode("cp1252")
 
 
-def test_json_lines_keep_their_spelling(tmp_path: Path) -> None:
+def test_json_lines_keep_their_spelling(tmp_path):
     path = tmp_path / "t.jsonl"
     path.write_text(
         '{"text": "caf\\u00e9", "n": 1.50}\n\n{ "text":"two","tags": [1, 2] }\n', encoding="utf-8"
@@ -66,7 +63,7 @@ def test_json_lines_keep_their_spelling(tmp_path: Path) -> None:
     assert [json.loads(line)["label"] for line in found.splitlines() if line] == ["é", None]
 
 
-def test_parquet_gains_columns(tmp_path: Path) -> None:
+def test_parquet_gains_columns(tmp_path):
     path = tmp_path / "t.parquet"
     frame = pl.DataFrame({"text": ["one", "two"], "day": pl.Series([1, 2]).cast(pl.Date)})
     frame.write_parquet(path)
@@ -75,7 +72,7 @@ def test_parquet_gains_columns(tmp_path: Path) -> None:
     assert found["label"].to_list() == ["a", None]
 
 
-def test_lines_of_text_become_a_table(tmp_path: Path) -> None:
+def test_lines_of_text_become_a_table(tmp_path):
     path = tmp_path / "t.txt"
     path.write_text("one, and\n\n=two\n", encoding="utf-8")
     found = labelled(path, ["a", "b"])
@@ -83,7 +80,7 @@ def test_lines_of_text_become_a_table(tmp_path: Path) -> None:
     assert list(csv.reader(found.open(newline=""))) == [["text", "label"], ["one, and", "a"], ["'=two", "b"]]
 
 
-def test_an_ods_file_becomes_a_table_of_its_cells(tmp_path: Path) -> None:
+def test_an_ods_file_becomes_a_table_of_its_cells(tmp_path):
     path = write_ods(tmp_path / "t.ods", {"empty": [], "data": [("id", "text"), (1, "=one"), (2, "two")]})
     found = labelled(path, ["a", None])
     assert found.name == "t-labelled.csv"
@@ -91,13 +88,13 @@ def test_an_ods_file_becomes_a_table_of_its_cells(tmp_path: Path) -> None:
     assert rows == [["id", "text", "label"], ["1", "'=one", "a"], ["2", "two", ""]]
 
 
-def test_a_column_that_is_called_label_stays(tmp_path: Path) -> None:
+def test_a_column_that_is_called_label_stays(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("text,LABEL\none,mine\n", encoding="utf-8")
     assert labelled(path, ["a"]).read_text() == "text,LABEL,label (Quaver)\none,mine,a\n"
 
 
-def test_what_pandas_knows_of_its_table_stays(tmp_path: Path) -> None:
+def test_what_pandas_knows_of_its_table_stays(tmp_path):
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("pyarrow")
     path = tmp_path / "t.parquet"
@@ -109,13 +106,13 @@ def test_what_pandas_knows_of_its_table_stays(tmp_path: Path) -> None:
     pandas.testing.assert_frame_equal(found.drop(columns="label"), frame)
 
 
-def test_a_sign_alone_is_a_label(tmp_path: Path) -> None:
+def test_a_sign_alone_is_a_label(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("text\none\n", encoding="utf-8")
     assert labelled(path, ["-"]).read_text() == "text,label\none,-\n"
 
 
-def _workbook(path: Path, cells: dict[str, str]) -> Path:
+def _workbook(path, cells):
     book = xlsxwriter.Workbook(path)
     page = book.add_worksheet()
     for place, text in cells.items():
@@ -124,14 +121,14 @@ def _workbook(path: Path, cells: dict[str, str]) -> Path:
     return path
 
 
-def test_a_spreadsheet_states_its_new_extent(tmp_path: Path) -> None:
+def test_a_spreadsheet_states_its_new_extent(tmp_path):
     """Programs that read it as they go show no column beyond."""
     table = _workbook(tmp_path / "t.xlsx", {"A1": "text", "B1": "n", "A2": "one", "B2": "1", "A3": "two"})
     with zipfile.ZipFile(labelled(table, ["a", "b"])) as archive:
         assert b'<dimension ref="A1:C3"/>' in archive.read("xl/worksheets/sheet1.xml")
 
 
-def test_no_column_is_written_behind_the_last_one_of_a_spreadsheet(tmp_path: Path) -> None:
+def test_no_column_is_written_behind_the_last_one_of_a_spreadsheet(tmp_path):
     path = _workbook(tmp_path / "t.xlsx", {"A1": "text", "XFD1": "last", "A2": "one"})
     with pytest.raises(ItemError, match="no columns can be added"):
         write_spreadsheet(path, tmp_path / "copy.xlsx", None, ["label"], {2: ["a"]})

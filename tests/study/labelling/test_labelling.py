@@ -1,14 +1,11 @@
 """``quaver.label`` and ``quaver label``: from a table to the same table with labels, and the promise kept."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import random
 import shlex
 import sys
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -21,18 +18,18 @@ from quaver.study.checking.check_design import prepared_check
 from quaver.study.labelling.labelling import sample_for
 
 LABELS = ("favor", "against", "none")
-ASKED: list[str] = []
+ASKED = []
 
 
-def truth(text: str) -> str:
+def truth(text):
     return text.split("@")[1]
 
 
-def share(text: str) -> float:
+def share(text):
     return int(hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()[:8], 16) / 2**32
 
 
-def good(text: str, prompt: str) -> str:
+def good(text, prompt):
     """Right on nearly all texts; on a tenth of them the prompts disagree."""
     ASKED.append(text)
     label = truth(text)
@@ -41,16 +38,16 @@ def good(text: str, prompt: str) -> str:
     return label
 
 
-def bad(text: str, prompt: str) -> str:
+def bad(text, prompt):
     return LABELS[int(3 * share(text + prompt))]
 
 
-def silent(text: str, prompt: str) -> str:
+def silent(text, prompt):
     return "tone" if share(text) < 0.2 else truth(text)
 
 
 @pytest.fixture
-def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def texts(tmp_path, monkeypatch):
     """Three hundred texts, forty of them labelled by hand."""
     monkeypatch.chdir(tmp_path)
     draw = random.Random(2)
@@ -65,17 +62,17 @@ def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def labelled(path: Path | str, model: Any = good, **options: Any) -> quaver.Labelled:
+def labelled(path, model=good, **options):
     return quaver.label(
         path, **{"model": model, "gold": "stance", "prompts": 4, "n": 80, "repeats": 1, **options}
     )
 
 
-def cells(path: Path) -> pl.DataFrame:
+def cells(path):
     return pl.read_csv(path, infer_schema=False)
 
 
-def by_hand(sheet: Path, most: int = 10**6) -> Path:
+def by_hand(sheet, most=10**6):
     """A coder's sheet with the true labels, as it comes back."""
     rows = read_rows(sheet, sheet="Labels")
     back = Path(sheet.stem + ".csv")
@@ -90,9 +87,8 @@ def by_hand(sheet: Path, most: int = 10**6) -> Path:
 # ------------------------------------------------------------------- one label a text
 
 
-def test_each_text_gets_a_label_and_the_table_stays_as_it_was(texts: Path) -> None:
+def test_each_text_gets_a_label_and_the_table_stays_as_it_was(texts):
     found = labelled(texts)
-    assert found.file is not None
     assert found.file.name == "texts-labelled.csv"
     after, before = cells(found.file), cells(texts)
     assert after.select(before.columns).equals(before)
@@ -105,7 +101,7 @@ def test_each_text_gets_a_label_and_the_table_stays_as_it_was(texts: Path) -> No
     assert set(after.filter(pl.col("stance").is_null())["labelled by"]) == {"the model"}
 
 
-def test_what_was_asked_is_not_asked_again(texts: Path) -> None:
+def test_what_was_asked_is_not_asked_again(texts):
     labelled(texts)
     assert len(ASKED) == len(set(ASKED)) or len(ASKED) <= 4 * 300
     before = len(ASKED)
@@ -114,7 +110,7 @@ def test_what_was_asked_is_not_asked_again(texts: Path) -> None:
     assert again.table.height == 300
 
 
-def test_other_options_than_those_of_the_check_are_an_error_that_changes_nothing(texts: Path) -> None:
+def test_other_options_than_those_of_the_check_are_an_error_that_changes_nothing(texts):
     labelled(texts)
     file = Path("texts-check/study.yaml")
     before = file.read_bytes()
@@ -124,7 +120,7 @@ def test_other_options_than_those_of_the_check_are_an_error_that_changes_nothing
     assert quaver.label(texts, model=good).table.height == 300, "without options it goes on from the check"
 
 
-def test_another_budget_asks_for_the_same_check(texts: Path) -> None:
+def test_another_budget_asks_for_the_same_check(texts):
     model = {"model": "openai/gpt-4o-mini", "gold": "stance"}
     prepared_check(texts, budget=1, **model)
     assert prepared_check(texts, replaces=False, budget=3, **model).study.spec.budget.money == 3
@@ -132,7 +128,7 @@ def test_another_budget_asks_for_the_same_check(texts: Path) -> None:
         prepared_check(texts, replaces=False, budget=3, n=20, **model)
 
 
-def test_a_number_of_prompts_is_an_option_and_the_next_step_names_it(texts: Path) -> None:
+def test_a_number_of_prompts_is_an_option_and_the_next_step_names_it(texts):
     found = labelled(texts, votes=3)
     variants = [one.id for one in found.study.experiment.variants]
     assert (
@@ -147,7 +143,7 @@ def test_a_number_of_prompts_is_an_option_and_the_next_step_names_it(texts: Path
     assert len(ASKED) - before <= 300, "one more prompt asks for that prompt only"
 
 
-def test_texts_on_which_prompts_disagree_need_a_person(texts: Path) -> None:
+def test_texts_on_which_prompts_disagree_need_a_person(texts):
     table = labelled(texts, votes=4).table
     doubtful = table.filter(pl.col("needs_person").is_not_null())
     assert 0 < doubtful.height < 40
@@ -155,14 +151,14 @@ def test_texts_on_which_prompts_disagree_need_a_person(texts: Path) -> None:
     assert set(doubtful["needs_person"]) == {"answers disagree"}
 
 
-def test_texts_without_a_label_need_a_person(texts: Path) -> None:
+def test_texts_without_a_label_need_a_person(texts):
     table = labelled(texts, silent, anyway=True).table
     none = table.filter(pl.col("label").is_null())
     assert none.height > 20
     assert set(none["needs_person"]) == {"no label"}
 
 
-def test_labels_that_should_not_be_used_are_an_error_unless_one_insists(texts: Path) -> None:
+def test_labels_that_should_not_be_used_are_an_error_unless_one_insists(texts):
     with pytest.raises(QuaverError, match="should not be used"):
         labelled(texts, bad)
     found = labelled(texts, bad, anyway=True)
@@ -170,9 +166,8 @@ def test_labels_that_should_not_be_used_are_an_error_unless_one_insists(texts: P
     assert "in spite of it" in Path("texts-labelled.txt").read_text()
 
 
-def test_edits_of_the_labelled_copy_are_not_written_over(texts: Path) -> None:
+def test_edits_of_the_labelled_copy_are_not_written_over(texts):
     found = labelled(texts)
-    assert found.file is not None
     found.file.write_text("mine", encoding="utf-8")
     with pytest.raises(QuaverError, match="written over"):
         labelled(texts)
@@ -182,14 +177,14 @@ def test_edits_of_the_labelled_copy_are_not_written_over(texts: Path) -> None:
         labelled(texts, out=texts)
 
 
-def test_texts_without_a_file_come_back_as_a_table(texts: Path) -> None:
+def test_texts_without_a_file_come_back_as_a_table(texts):
     frame = pl.read_csv(texts)
     found = labelled(frame)
     assert found.file is None
     assert found.table["item"].to_list() == frame["id"].to_list()
 
 
-def test_labels_of_any_study_by_model_and_prompt(texts: Path) -> None:
+def test_labels_of_any_study_by_model_and_prompt(texts):
     study = labelled(texts, votes=4).study
     whole, one = study.labels(), study.labels(variants=[study.experiment.variants[1].id])
     assert whole.columns == [
@@ -212,13 +207,13 @@ def test_labels_of_any_study_by_model_and_prompt(texts: Path) -> None:
 # ------------------------------------------------------------------------- the promise
 
 
-def test_the_sample_is_as_large_as_a_promise_takes() -> None:
+def test_the_sample_is_as_large_as_a_promise_takes():
     """With half as many wrong as promised, the test passes at 5%: binom.cdf(3, 153, 0.05) = 0.0495."""
     assert sample_for(0.05) == 153
     assert sample_for(0.1) < 100 < sample_for(0.02)
 
 
-def test_the_loop_ends_with_a_label_for_every_text(texts: Path) -> None:
+def test_the_loop_ends_with_a_label_for_every_text(texts):
     found = labelled(texts, error="10%", by_hand=80)
     assert "any more" not in found.state, "the sample waits for a person"
     assert not any("--error" in text for head, text in found.notes if head == "Regression")
@@ -226,7 +221,6 @@ def test_the_loop_ends_with_a_label_for_every_text(texts: Path) -> None:
     assert found.acceptance is None
     assert "--returned" in found.step
     found = labelled(texts, error=0.1, returned=[by_hand(sheet)])
-    assert found.acceptance is not None
     assert found.acceptance.accepted > 100
     wrong = found.table.filter(pl.col("labelled_by") == "the model", pl.col("needs_person").is_null())
     known = dict(zip(*cells(texts).select("id", pl.col("tweet").str.extract("@(.*?)@")), strict=True))
@@ -237,7 +231,7 @@ def test_the_loop_ends_with_a_label_for_every_text(texts: Path) -> None:
     assert found.step == ""
 
 
-def test_a_sample_that_the_table_labels_already_still_ends_in_a_sheet(texts: Path) -> None:
+def test_a_sample_that_the_table_labels_already_still_ends_in_a_sheet(texts):
     """All but a few texts have a hand label: the sample needs nobody, the doubtful texts do."""
     rows = list(csv.reader(texts.open(encoding="utf-8", newline="")))
     for row in rows[1:]:
@@ -252,17 +246,17 @@ def test_a_sample_that_the_table_labels_already_still_ends_in_a_sheet(texts: Pat
     assert all(sheet.name in found.step for sheet in found.sheets)
 
 
-def test_a_promise_keeps_its_digits(texts: Path) -> None:
+def test_a_promise_keeps_its_digits(texts):
     assert "--error 7.5% " in labelled(texts, error=0.075, by_hand=60).step
 
 
-def test_a_sheet_half_done_leaves_the_rest_to_label(texts: Path) -> None:
+def test_a_sheet_half_done_leaves_the_rest_to_label(texts):
     (sheet,) = labelled(texts, error=0.1, by_hand=80).sheets
     found = labelled(texts, error=0.1, returned=[by_hand(sheet, most=30)])
     assert "of the sample by hand" in found.step
 
 
-def test_a_sheet_whose_ids_lost_their_zeros_and_that_has_a_row_more_is_of_the_sample(texts: Path) -> None:
+def test_a_sheet_whose_ids_lost_their_zeros_and_that_has_a_row_more_is_of_the_sample(texts):
     numbered = texts.read_text().replace("\nk", "\n0")
     texts.write_text(numbered)
     (sheet,) = labelled(texts, error=0.1, by_hand=80).sheets
@@ -284,7 +278,7 @@ def test_a_sheet_whose_ids_lost_their_zeros_and_that_has_a_row_more_is_of_the_sa
 
 
 @pytest.mark.parametrize("error", ["0", "5", "100%", "many", -0.1])
-def test_no_share_of_wrong_labels_is_an_error(texts: Path, error: Any) -> None:
+def test_no_share_of_wrong_labels_is_an_error(texts, error):
     with pytest.raises(QuaverError, match="share"):
         labelled(texts, error=error)
 
@@ -292,9 +286,7 @@ def test_no_share_of_wrong_labels_is_an_error(texts: Path, error: Any) -> None:
 # ------------------------------------------------------------------------- the command
 
 
-def test_the_command_goes_on_from_a_check(
-    texts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_goes_on_from_a_check(texts, monkeypatch, capsys):
     Path("own.py").write_text("def answer(text, prompt):\n    return text.split('@')[1]\n", encoding="utf-8")
     monkeypatch.syspath_prepend(str(Path.cwd()))
     monkeypatch.setattr(
@@ -322,9 +314,7 @@ def test_the_command_goes_on_from_a_check(
     assert cells(Path("texts-labelled.csv"))["label"].null_count() == 0
 
 
-def test_what_to_do_next_names_the_function_and_can_be_typed(
-    texts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_to_do_next_names_the_function_and_can_be_typed(texts, monkeypatch, capsys):
     code = "def answer(text, prompt):\n    return 'tone' if text[8] == '3' else text.split('@')[1]\n"
     Path("own_tone.py").write_text(code, encoding="utf-8")
     monkeypatch.syspath_prepend(str(Path.cwd()))
@@ -341,7 +331,7 @@ def test_what_to_do_next_names_the_function_and_can_be_typed(
     assert words[-2:] == ["--returned", "FILE"]
 
 
-def test_one_prompt_does_not_say_that_nobody_is_needed(texts: Path) -> None:
+def test_one_prompt_does_not_say_that_nobody_is_needed(texts):
     found = labelled(texts, votes=1)
     assert "none needs" not in found.state
     assert "--error" in found.step

@@ -1,11 +1,8 @@
 """Spreadsheets as people keep them come back unharmed: each cell, its format, and all that stands around."""
 
-from __future__ import annotations
-
 import zipfile
 from collections.abc import Callable
 from datetime import datetime, time
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -28,7 +25,7 @@ HEAD = ("id", "text", "day", "number")
 Shape = Callable[[Any, Any], None]
 
 
-def plain(book: Any, sheet: Any) -> None:
+def plain(book, sheet):
     """Long numbers, texts that look like formulas, dates, and a format for each."""
     bold = book.add_format({"bold": True, "bg_color": "#ddeeff", "border": 1})
     day, money = (book.add_format({"num_format": form}) for form in ("dd.mm.yyyy hh:mm", "#,##0.00 €"))
@@ -40,7 +37,7 @@ def plain(book: Any, sheet: Any) -> None:
         sheet.write_number(row, 3, row * 1.005, money)
 
 
-def empty_cells_with_formats(book: Any, sheet: Any) -> None:
+def empty_cells_with_formats(book, sheet):
     plain(book, sheet)
     yellow, red = (book.add_format({"bg_color": colour}) for colour in ("yellow", "red"))
     for row in range(len(TEXTS) + 1):
@@ -49,19 +46,19 @@ def empty_cells_with_formats(book: Any, sheet: Any) -> None:
         sheet.write_blank(row, 9, None, yellow)
 
 
-def rows_with_formats(book: Any, sheet: Any) -> None:
+def rows_with_formats(book, sheet):
     plain(book, sheet)
     sheet.set_row(2, 40, book.add_format({"italic": True, "bg_color": "lime"}))
     sheet.set_row(3, None, None, {"hidden": True})
 
 
-def merged(book: Any, sheet: Any) -> None:
+def merged(book, sheet):
     plain(book, sheet)
     other = book.add_worksheet("front page")
     other.merge_range("A1:F3", "What this is", book.add_format({"align": "center", "font_size": 20}))
 
 
-def formulas(book: Any, sheet: Any) -> None:
+def formulas(book, sheet):
     plain(book, sheet)
     for row in range(1, len(TEXTS) + 1):
         sheet.write_formula(row, 4, f"=D{row + 1}*2", None, row * 2.01)
@@ -70,7 +67,7 @@ def formulas(book: Any, sheet: Any) -> None:
     sheet.write(0, 5, "sum")
 
 
-def columns(book: Any, sheet: Any) -> None:
+def columns(book, sheet):
     plain(book, sheet)
     sheet.set_column("B:B", 60)
     sheet.set_column("C:C", 12, None, {"hidden": True})
@@ -79,7 +76,7 @@ def columns(book: Any, sheet: Any) -> None:
     sheet.autofilter(0, 0, len(TEXTS), 3)
 
 
-def rules(book: Any, sheet: Any) -> None:
+def rules(book, sheet):
     plain(book, sheet)
     sheet.conditional_format("D2:D12", {"type": "3_color_scale"})
     sheet.conditional_format(
@@ -90,13 +87,13 @@ def rules(book: Any, sheet: Any) -> None:
     sheet.write_url("B4", "https://example.org/?a=1&b=2", string="a link")
 
 
-def right_to_left(book: Any, sheet: Any) -> None:
+def right_to_left(book, sheet):
     plain(book, sheet)
     sheet.right_to_left()
     sheet.protect("secret")
 
 
-def rich(book: Any, sheet: Any) -> None:
+def rich(book, sheet):
     plain(book, sheet)
     sheet.write_rich_string("B2", "a ", book.add_format({"bold": 1}), "bold", " word")
     chart = book.add_chart({"type": "line"})
@@ -104,12 +101,12 @@ def rich(book: Any, sheet: Any) -> None:
     sheet.insert_chart("J2", chart)
 
 
-def a_table(book: Any, sheet: Any) -> None:
+def a_table(book, sheet):
     plain(book, sheet)
     sheet.add_table(0, 0, len(TEXTS), 3, {"columns": [{"header": one} for one in HEAD]})
 
 
-def gaps(book: Any, sheet: Any) -> None:
+def gaps(book, sheet):
     """Empty rows between, and cells of other kinds."""
     plain(book, sheet)
     sheet.write_row(len(TEXTS) + 8, 0, [1, "behind a gap", True, "#N/A"])
@@ -117,7 +114,7 @@ def gaps(book: Any, sheet: Any) -> None:
     sheet.write_datetime(len(TEXTS) + 9, 2, time(23, 59), book.add_format({"num_format": "hh:mm"}))
 
 
-SHAPES: list[Shape] = [
+SHAPES = [
     *(plain, empty_cells_with_formats, rows_with_formats, merged, formulas, columns),
     *(rules, right_to_left, rich, a_table, gaps),
 ]
@@ -131,9 +128,7 @@ SHAPES: list[Shape] = [
     ],
 )
 @pytest.mark.parametrize("several", [False, True])
-def test_a_workbook_comes_back_unharmed(
-    shape: Shape, options: dict[str, bool], several: bool, tmp_path: Path
-) -> None:
+def test_a_workbook_comes_back_unharmed(shape, options, several, tmp_path):
     source = tmp_path / "t.xlsx"
     with xlsxwriter.Workbook(str(source), {**options, "strings_to_formulas": False}) as book:
         if several:
@@ -161,7 +156,7 @@ def test_a_workbook_comes_back_unharmed(
         assert value == f"inlineStr:{LABEL}", number
 
 
-def labelled(source: Path, sheet: str = "data") -> tuple[Path, list[int]]:
+def labelled(source, sheet="data"):
     """The labelled copy of a spreadsheet, and the rows that have a label in it."""
     target = source.with_stem("labelled")
     numbers = [row.number for row in read_rows(source, sheet=sheet)]
@@ -171,12 +166,12 @@ def labelled(source: Path, sheet: str = "data") -> tuple[Path, list[int]]:
     return target, numbers
 
 
-def parts(path: Path) -> dict[str, bytes]:
+def parts(path):
     with zipfile.ZipFile(path) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def around(sheet: ElementTree.Element) -> list[bytes]:
+def around(sheet):
     """All of a sheet but its cells: columns, merged areas, rules, views; and each row's own attributes."""
     found = []
     for part in sheet:
@@ -187,7 +182,7 @@ def around(sheet: ElementTree.Element) -> list[bytes]:
     return found
 
 
-def xlsx_cells(sheet: ElementTree.Element) -> dict[tuple[int, int], tuple[str, str | None]]:
+def xlsx_cells(sheet):
     """What each cell holds, with its formula, and its format."""
     found = {}
     for cell in sheet.iterfind("{*}sheetData/{*}row/{*}c"):

@@ -1,14 +1,9 @@
 """Labels behind a server: at the address that the environment has, in batches, within one budget."""
 
-from __future__ import annotations
-
 import csv
 import random
 import re
-from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.batches.anthropic_provider import AnthropicProvider, message
@@ -24,17 +19,16 @@ LABELS = ("favor", "against", "none")
 KEYS = {"openai": "sk-test-provider-1", "anthropic": "sk-ant-test-1"}
 
 
-def truth(prompt: str) -> str:
+def truth(prompt):
     """The label between the marks; one prompt reads one text in ten differently."""
     found, number = re.search("@(.*?)@", prompt), re.search(r"Text (\d+)", prompt)
-    assert found is not None
     assert number is not None
     if int(number[1]) % 10 == 3 and "Choose" in prompt:
         return next(label for label in LABELS if label != found[1])
     return found[1]
 
 
-def asked(body: dict[str, Any]) -> str:
+def asked(body):
     """All messages of a request."""
     parts = [one["content"] for one in body["messages"]]
     return "\n".join(
@@ -43,7 +37,7 @@ def asked(body: dict[str, Any]) -> str:
 
 
 @pytest.fixture
-def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def texts(tmp_path, monkeypatch):
     """A hundred and twenty texts, thirty of them labelled by hand."""
     monkeypatch.chdir(tmp_path)
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
@@ -60,15 +54,15 @@ def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def server() -> Iterator[tuple[str, list[str]]]:
+def server():
     """A server of OpenAI's and of Anthropic's protocol, and the paths at which it was asked."""
-    paths: list[str] = []
+    paths = []
 
-    def reply(path: str, body: dict[str, Any] | None) -> Any:
+    def reply(path, body):
         if body is None:
             return {"data": [{"id": "m"}], "version": "1"}
         paths.append(path)
-        made: Callable[[str], dict[str, Any]] = message if path.endswith("/messages") else completion
+        made = message if path.endswith("/messages") else completion
         return made(truth(asked(body)))
 
     with ExitStack() as stack:
@@ -77,7 +71,7 @@ def server() -> Iterator[tuple[str, list[str]]]:
         yield one.url, paths
 
 
-def labelled(path: Path, **options: Any) -> quaver.Labelled:
+def labelled(path, **options):
     return quaver.label(path, **{"gold": "stance", "prompts": 2, "n": 40, "repeats": 1, **options})
 
 
@@ -92,16 +86,10 @@ def labelled(path: Path, **options: Any) -> quaver.Labelled:
     ],
 )
 def test_labels_come_from_the_server_that_the_environment_or_an_option_names(
-    texts: Path,
-    server: tuple[str, list[str]],
-    variable: str,
-    address: str,
-    model: str,
-    path: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    texts, server, variable, address, model, path, monkeypatch
+):
     url, paths = server
-    given: dict[str, Any] = {"model": model, "yes": True}
+    given = {"model": model, "yes": True}
     if variable:
         host = url.removeprefix("http://") if variable == "OLLAMA_HOST" else url
         monkeypatch.setenv(variable, address.format(host))
@@ -114,13 +102,11 @@ def test_labels_come_from_the_server_that_the_environment_or_an_option_names(
 
 
 @pytest.mark.parametrize(("provider", "model"), [("openai", "gpt-5-mini"), ("anthropic", "claude-haiku-4-5")])
-def test_all_texts_can_be_asked_in_batches(
-    texts: Path, server: tuple[str, list[str]], provider: str, model: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_texts_can_be_asked_in_batches(texts, server, provider, model, monkeypatch):
     """By the name that `--model` takes, from the check to the labels."""
     now = [1_800_000_000.0]
     farm = Farm(lambda: now[0], random.Random(1), Behaviour())
-    made: Any = (
+    made = (
         OpenAIProvider(farm, lambda body: completion(truth(asked(body))))
         if provider == "openai"
         else AnthropicProvider(farm, lambda body: message(truth(asked(body))))
@@ -140,7 +126,7 @@ def test_all_texts_can_be_asked_in_batches(
     assert server[1] == []
 
 
-def test_one_budget_is_kept_over_the_check_and_all_texts(texts: Path, server: tuple[str, list[str]]) -> None:
+def test_one_budget_is_kept_over_the_check_and_all_texts(texts, server):
     """A token costs a cent here, and an answer 21."""
     url, paths = server
     model = {"model": "m", "base_url": f"{url}/v1", "price": "10000/10000"}

@@ -1,12 +1,7 @@
 """Columns written into a spreadsheet, and everything that was there left as it was."""
 
-from __future__ import annotations
-
 import zipfile
-from collections.abc import Mapping, Sequence
 from datetime import date, datetime
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -17,10 +12,10 @@ from tests.spreadsheets import write_xlsx
 
 from quaver.design.items.spreadsheet_engine import shown
 from quaver.errors import ItemError
-from quaver.study.labelling.spreadsheet_edits import Cell, write_spreadsheet
+from quaver.study.labelling.spreadsheet_edits import write_spreadsheet
 
 HEADS = ("label", "agreement")
-ROWS: dict[int, Sequence[Cell]] = {2: ("=1+1", 0.75), 3: ("a <b> & “c”\nd  e", None), 5: (" קול", 1)}
+ROWS = {2: ("=1+1", 0.75), 3: ("a <b> & “c”\nd  e", None), 5: (" קול", 1)}
 TABLE = [
     ("id", "day", "text"),
     (1, date(2024, 2, 29), "=SUM(A1:A2)"),
@@ -31,19 +26,19 @@ TABLE = [
 OTHER = [("keep", "me"), (0.1, datetime(2020, 1, 2, 3, 4))]
 
 
-def cells(path: Path, sheet: str) -> list[tuple[Any, ...]]:
+def cells(path, sheet):
     """Every cell of a sheet, as another program reads it."""
     rows = CalamineWorkbook.from_path(path).get_sheet_by_name(sheet).to_python()
     return [tuple(None if cell == "" else shown(cell) for cell in row) for row in rows]
 
 
-def edited(source: Path, sheet: str | None, heads: Sequence[str], rows: Mapping[int, Sequence[Cell]]) -> Path:
+def edited(source, sheet, heads, rows):
     target = source.with_stem("edited")
     write_spreadsheet(source, target, sheet, heads, rows)
     return target
 
 
-def test_new_columns_stand_beside_the_others_and_nothing_else_changes(tmp_path: Path) -> None:
+def test_new_columns_stand_beside_the_others_and_nothing_else_changes(tmp_path):
     source = write_xlsx(tmp_path / "t.xlsx", {"Données": TABLE, "other": OTHER})
     found = edited(source, "Données", HEADS, ROWS)
     before, after = cells(source, "Données"), cells(found, "Données")
@@ -54,14 +49,14 @@ def test_new_columns_stand_beside_the_others_and_nothing_else_changes(tmp_path: 
     assert CalamineWorkbook.from_path(found).sheet_names == ["Données", "other"]
 
 
-def test_the_first_sheet_that_holds_something_is_the_table(tmp_path: Path) -> None:
+def test_the_first_sheet_that_holds_something_is_the_table(tmp_path):
     source = write_xlsx(tmp_path / "t.xlsx", {"empty": [], "data": [("text",), ("one",)]})
     found = edited(source, None, ("label",), {2: ("x",)})
     assert cells(found, "data") == [("text", "label"), ("one", "x")]
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"not a zip archive"])
-def test_a_file_that_is_no_spreadsheet_is_one_error(tmp_path: Path, content: bytes) -> None:
+def test_a_file_that_is_no_spreadsheet_is_one_error(tmp_path, content):
     (tmp_path / "t.xlsx").write_bytes(content)
     with pytest.raises(ItemError):
         edited(tmp_path / "t.xlsx", None, ("label",), {})
@@ -84,7 +79,7 @@ VALUES = (
     st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=6),
     st.dictionaries(st.integers(2, 7), st.tuples(TEXTS | st.none()), max_size=6),
 )
-def test_any_table_and_any_labels(tmp_path: Path, rows: list[Any], new: dict[int, Any]) -> None:
+def test_any_table_and_any_labels(tmp_path, rows, new):
     """Control characters, which no spreadsheet can hold, become U+FFFD; all else comes back as it was."""
     source = write_xlsx(tmp_path / "t.xlsx", [("a", "b"), *rows])
     found = cells(edited(source, None, ("label",), new), "Sheet1")
@@ -99,5 +94,5 @@ def test_any_table_and_any_labels(tmp_path: Path, rows: list[Any], new: dict[int
         assert (row[width] or "") == written(label or ""), number
 
 
-def written(text: str) -> str:
+def written(text):
     return pl.Series([text]).str.replace_all(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x{fffe}\x{ffff}]", "\ufffd").item()

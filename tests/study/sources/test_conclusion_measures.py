@@ -1,9 +1,5 @@
 """Conclusions in a study file: measured, packed, compared; wrong ones are found before anything is asked."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from tests.studies import written
 
@@ -40,16 +36,16 @@ ITEMS = "id,text,truth,age,side\n" + "".join(
 )
 
 
-def annotate(text: str, prompt: str) -> str:
+def annotate(text, prompt):
     number = int(text.rstrip(".").rpartition(" ")[2])
     return "positive" if number > 14 or (number % 5 == 0 and "Positive or" not in prompt) else "negative"
 
 
-def opened(folder: Path, study: str = STUDY) -> Study:
+def opened(folder, study=STUDY):
     return Study.open(written(folder, study, ITEMS), functions={"fake": annotate})
 
 
-def test_a_study_draws_its_conclusions(tmp_path: Path) -> None:
+def test_a_study_draws_its_conclusions(tmp_path):
     study = opened(tmp_path)
     study.run()
     found = study.estimates()
@@ -73,7 +69,7 @@ def test_a_study_draws_its_conclusions(tmp_path: Path) -> None:
     assert (tmp_path / "figures" / "conclusion-age.svg").is_file()
 
 
-def test_a_conclusion_that_the_file_does_not_name_is_drawn_as_if_it_did(tmp_path: Path) -> None:
+def test_a_conclusion_that_the_file_does_not_name_is_drawn_as_if_it_did(tmp_path):
     study = opened(tmp_path)
     study.run()
     named = [one for one in study.estimates(["conclusions"]) if one.cell.get("conclusion") == "age"]
@@ -86,7 +82,7 @@ def test_a_conclusion_that_the_file_does_not_name_is_drawn_as_if_it_did(tmp_path
 
 
 @pytest.mark.long
-def test_a_bundle_without_texts_keeps_what_conclusions_need(tmp_path: Path) -> None:
+def test_a_bundle_without_texts_keeps_what_conclusions_need(tmp_path):
     study = opened(tmp_path)
     study.run()
     path, _ = quaver.bundle(study, tmp_path / "b.quaver.zip", texts=False)
@@ -99,7 +95,7 @@ def test_a_bundle_without_texts_keeps_what_conclusions_need(tmp_path: Path) -> N
     ]
 
 
-def test_two_studies_are_compared_in_their_conclusions(tmp_path: Path) -> None:
+def test_two_studies_are_compared_in_their_conclusions(tmp_path):
     sides = [opened(tmp_path / name) for name in ("one", "two")]
     for side in sides:
         side.run()
@@ -119,26 +115,24 @@ def test_two_studies_are_compared_in_their_conclusions(tmp_path: Path) -> None:
         ("formula: share(positive) ~ side", "formula: label ~ side", "not numbers"),
     ],
 )
-def test_what_is_wrong_is_found_before_anything_is_asked(
-    tmp_path: Path, right: str, wrong: str, said: str
-) -> None:
+def test_what_is_wrong_is_found_before_anything_is_asked(tmp_path, right, wrong, said):
     with pytest.raises(QuaverError, match=said) as caught:
         opened(tmp_path, STUDY.replace(right, wrong, 1))
     assert ": conclusions[" in str(caught.value)
     assert not (tmp_path / "responses.db").exists()
 
 
-def test_a_group_that_does_not_exist(tmp_path: Path) -> None:
+def test_a_group_that_does_not_exist(tmp_path):
     with pytest.raises(UnknownName, match="region"):
         opened(tmp_path, STUDY + "    group: region\n")
 
 
-def turned(text: str, prompt: str) -> str:
+def turned(text, prompt):
     """Where it was positive before it is negative, and the other way round."""
     return "negative" if annotate(text, prompt) == "positive" else "positive"
 
 
-def sides(folder: Path) -> list[Study]:
+def sides(folder):
     found = [
         opened(folder / "one"),
         Study.open(written(folder / "two", STUDY, ITEMS), functions={"fake": turned}),
@@ -148,7 +142,7 @@ def sides(folder: Path) -> list[Study]:
     return found
 
 
-def test_a_bound_on_a_conclusion_is_judged_by_its_interval(tmp_path: Path) -> None:
+def test_a_bound_on_a_conclusion_is_judged_by_its_interval(tmp_path):
     one, two = sides(tmp_path)
     bound = "conclusion[conclusion=age] < 0"
     assert quaver.compare(one, one, measures=["accuracy"], fail_if=["conclusion < 0"], resamples=200).held
@@ -165,7 +159,7 @@ def test_a_bound_on_a_conclusion_is_judged_by_its_interval(tmp_path: Path) -> No
     assert not quaver.compare(one, two, fail_if=[majority], resamples=200).held
 
 
-def test_nothing_changed_bounds_a_coefficient_in_its_own_unit(tmp_path: Path) -> None:
+def test_nothing_changed_bounds_a_coefficient_in_its_own_unit(tmp_path):
     one = opened(tmp_path)
     one.run()
     found = quaver.compare(one, one, measures=["conclusions"], resamples=200)
@@ -189,7 +183,7 @@ def test_nothing_changed_bounds_a_coefficient_in_its_own_unit(tmp_path: Path) ->
         ("conclusoin < 0", "did you mean 'conclusion'"),
     ],
 )
-def test_a_bound_on_a_conclusion_that_cannot_be_judged(tmp_path: Path, bound: str, said: str) -> None:
+def test_a_bound_on_a_conclusion_that_cannot_be_judged(tmp_path, bound, said):
     one = opened(tmp_path)
     one.run()
     with pytest.raises(QuaverError, match=said):

@@ -1,13 +1,9 @@
 """A study whose items were given as data: its folder opens, and goes on, without them."""
 
-from __future__ import annotations
-
 import re
 import sqlite3
 import time
 from contextlib import closing
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -18,7 +14,7 @@ from quaver.errors import ItemError, QuaverError, SpecError
 FRAME = pl.DataFrame({"id": [1, 2, 3], "text": ["Great!", "Bad", "Good!"], "judged": ["pos", "neg", "pos"]})
 
 
-def study(items: Any, **more: Any) -> dict[str, Any]:
+def study(items, **more):
     return {
         "name": "Own data",
         "task": {"labels": ["pos", "neg"]},
@@ -30,15 +26,15 @@ def study(items: Any, **more: Any) -> dict[str, Any]:
     }
 
 
-def annotate(text: str, prompt: str) -> str:
+def annotate(text, prompt):
     return "pos" if "!" in text else "neg"
 
 
-def opened(folder: Path, items: Any, **more: Any) -> quaver.Study:
+def opened(folder, items, **more):
     return quaver.Study.open(study(items, **more), folder=folder, functions={"mine": annotate})
 
 
-def test_a_frame_is_kept_and_the_folder_opens_without_it(tmp_path: Path) -> None:
+def test_a_frame_is_kept_and_the_folder_opens_without_it(tmp_path):
     first = opened(tmp_path / "s", {"source": FRAME, "id": "id", "gold": "judged"})
     assert [item.id for item in first.experiment.items] == ["1", "2", "3"]
     first.run()
@@ -50,7 +46,7 @@ def test_a_frame_is_kept_and_the_folder_opens_without_it(tmp_path: Path) -> None
     assert without.annotations().height == 3
 
 
-def test_the_lock_names_the_file_and_no_folder_of_this_machine(tmp_path: Path) -> None:
+def test_the_lock_names_the_file_and_no_folder_of_this_machine(tmp_path):
     one = opened(tmp_path / "s", FRAME)
     one.run()
     source = one.source.lock()["study"]["items"]["source"]
@@ -61,13 +57,13 @@ def test_the_lock_names_the_file_and_no_folder_of_this_machine(tmp_path: Path) -
 @pytest.mark.parametrize(
     "items", [["Great!", "Bad"], [{"text": "Great!"}], FRAME["text"], {"source": ["Bad"]}]
 )
-def test_texts_alone_need_no_template(tmp_path: Path, items: Any) -> None:
+def test_texts_alone_need_no_template(tmp_path, items):
     one = opened(tmp_path / "s", items)
     assert one.experiment.items[0].fields["text"] in ("Great!", "Bad")
     assert one.spec.items.text == {"text": "{{ text }}"}
 
 
-def test_the_column_of_texts_is_not_guessed(tmp_path: Path) -> None:
+def test_the_column_of_texts_is_not_guessed(tmp_path):
     with pytest.raises(SpecError, match="'text' is missing"):
         opened(tmp_path / "s", FRAME.rename({"text": "My text"}))
     assert not (tmp_path / "s").exists()
@@ -75,7 +71,7 @@ def test_the_column_of_texts_is_not_guessed(tmp_path: Path) -> None:
     assert one.run().done == 3
 
 
-def test_changed_data_are_another_file_and_the_answers_stay(tmp_path: Path) -> None:
+def test_changed_data_are_another_file_and_the_answers_stay(tmp_path):
     opened(tmp_path / "s", FRAME).run()
     more = pl.concat([FRAME, FRAME.with_columns(id=pl.lit(4, pl.Int64), text=pl.lit("New"))[:1]])
     second = opened(tmp_path / "s", more)
@@ -84,7 +80,7 @@ def test_changed_data_are_another_file_and_the_answers_stay(tmp_path: Path) -> N
     assert len(quaver.Study.open(tmp_path / "s").experiment.items) == 4
 
 
-def test_a_study_file_of_the_users_own_is_left_alone(tmp_path: Path) -> None:
+def test_a_study_file_of_the_users_own_is_left_alone(tmp_path):
     opened(tmp_path, FRAME)
     own = tmp_path / "study.yaml"
     own.write_text("# mine\n" + own.read_text().split("\n", 2)[2])
@@ -93,7 +89,7 @@ def test_a_study_file_of_the_users_own_is_left_alone(tmp_path: Path) -> None:
     assert len(quaver.Study.open(tmp_path).experiment.items) == 3
 
 
-def test_nothing_is_written_where_the_study_has_a_mistake(tmp_path: Path) -> None:
+def test_nothing_is_written_where_the_study_has_a_mistake(tmp_path):
     with pytest.raises(QuaverError):
         opened(tmp_path / "s", FRAME, repeets=2)
     with pytest.raises(ItemError):
@@ -101,14 +97,14 @@ def test_nothing_is_written_where_the_study_has_a_mistake(tmp_path: Path) -> Non
     assert not (tmp_path / "s").exists()
 
 
-def test_data_that_hold_a_key_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_that_hold_a_key_are_refused(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-proj-abcdefghijklmnop1234")
     with pytest.raises(QuaverError, match="OPENAI_API_KEY"):
         opened(tmp_path / "s", ["sk-proj-abcdefghijklmnop1234"])
     assert not (tmp_path / "s").exists()
 
 
-def test_a_bundle_has_the_data(tmp_path: Path) -> None:
+def test_a_bundle_has_the_data(tmp_path):
     one = opened(tmp_path / "s", {"source": FRAME, "gold": "judged"})
     one.run()
     path, _ = quaver.bundle(one, tmp_path / "b.zip")
@@ -116,9 +112,9 @@ def test_a_bundle_has_the_data(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
-def test_examples_may_be_data_too(tmp_path: Path, wrapped: bool) -> None:
+def test_examples_may_be_data_too(tmp_path, wrapped):
     pool = pl.DataFrame({"text": ["Fine!", "Poor"], "judged": ["pos", "neg"]})
-    examples: Any = {"source": pool, "where": {"judged": ["pos", "neg"]}} if wrapped else pool
+    examples = {"source": pool, "where": {"judged": ["pos", "neg"]}} if wrapped else pool
     items = {"source": FRAME, "gold": "judged", "where": {"id": {"at_most": 2}}, "examples": examples}
     shots = [{"use": "shots", "k": 2}]
     one = opened(tmp_path / "s", items, variants=shots)
@@ -131,7 +127,7 @@ def test_examples_may_be_data_too(tmp_path: Path, wrapped: bool) -> None:
 
 
 @pytest.mark.parametrize("column", ["item", "variant", "decoding"])
-def test_kept_rows_without_an_item_or_a_prompt_are_made_again(tmp_path: Path, column: str) -> None:
+def test_kept_rows_without_an_item_or_a_prompt_are_made_again(tmp_path, column):
     first = opened(tmp_path / "s", {"source": FRAME, "id": "id"})
     first.run()
     frame, kept = first.annotations(), tmp_path / "s" / "annotations.parquet"
@@ -140,7 +136,7 @@ def test_kept_rows_without_an_item_or_a_prompt_are_made_again(tmp_path: Path, co
     assert quaver.Study.open(tmp_path / "s").annotations().equals(frame)
 
 
-def test_annotations_that_cannot_be_made_leave_the_old_ones_and_nothing_else(tmp_path: Path) -> None:
+def test_annotations_that_cannot_be_made_leave_the_old_ones_and_nothing_else(tmp_path):
     one = opened(tmp_path / "s", FRAME)
     one.run()
     one.annotations()

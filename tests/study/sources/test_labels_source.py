@@ -1,12 +1,8 @@
 """Raw answers that exist already are stored, scored, rescored, exported and bundled like those of a run."""
 
-from __future__ import annotations
-
 import csv
 import sqlite3
 from contextlib import closing
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -28,7 +24,7 @@ LEFT = ["left", "left", "right", None, None, None, "right"]
 """By hand: the one label that an answer names, thinking apart, unless it declines."""
 
 
-def table(folder: Path, rows=ROWS) -> Path:
+def table(folder, rows=ROWS):
     path = folder / "answers.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -37,17 +33,17 @@ def table(folder: Path, rows=ROWS) -> Path:
     return path
 
 
-def imported(folder: Path, evaluators=("label_match",), rows=ROWS) -> quaver.Study:
+def imported(folder, evaluators=("label_match",), rows=ROWS):
     roles = {"raw": "output"}
     return import_annotations(table(folder, rows), folder / "study", **roles, evaluators=evaluators)[0]
 
 
-def labels(frame: pl.DataFrame, evaluator: str) -> list[str | None]:
+def labels(frame, evaluator):
     mine = frame.filter(pl.col("evaluator").cast(pl.String) == evaluator)
     return mine["label"].cast(pl.String).to_list()
 
 
-def test_answers_are_read_like_those_of_a_run(tmp_path: Path) -> None:
+def test_answers_are_read_like_those_of_a_run(tmp_path):
     study = imported(tmp_path)
     frame = study.annotations()
     assert labels(frame, "label_match") == LEFT
@@ -61,7 +57,7 @@ def test_answers_are_read_like_those_of_a_run(tmp_path: Path) -> None:
     assert caught.value.found == study.source.kind
 
 
-def test_another_evaluator_reads_what_is_stored(tmp_path: Path) -> None:
+def test_another_evaluator_reads_what_is_stored(tmp_path):
     imported(tmp_path)
     (tmp_path / "study" / "imported.csv").rename(tmp_path / "study" / "kept.csv")
     (tmp_path / "study" / "kept.csv").rename(tmp_path / "study" / "imported.csv")
@@ -79,7 +75,7 @@ def test_another_evaluator_reads_what_is_stored(tmp_path: Path) -> None:
     assert flips
 
 
-def test_the_raw_text_is_kept_whole_and_exported(tmp_path: Path) -> None:
+def test_the_raw_text_is_kept_whole_and_exported(tmp_path):
     study = imported(tmp_path)
     study.export(tmp_path / "calls.jsonl")
     rows = pl.read_ndjson(tmp_path / "calls.jsonl")
@@ -100,7 +96,7 @@ def test_the_raw_text_is_kept_whole_and_exported(tmp_path: Path) -> None:
     assert labels(again.annotations(), "label_match") == LEFT
 
 
-def test_thinking_may_stand_apart(tmp_path: Path) -> None:
+def test_thinking_may_stand_apart(tmp_path):
     path = tmp_path / "apart.jsonl"
     path.write_text(
         '{"item": 1, "output": "", "reasoning": "left? right?"}\n'
@@ -112,7 +108,7 @@ def test_thinking_may_stand_apart(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_bundle_of_them_is_read_anew(tmp_path: Path) -> None:
+def test_a_bundle_of_them_is_read_anew(tmp_path):
     study = imported(tmp_path)
     study.report()
     path, _ = quaver.bundle(study)
@@ -123,7 +119,7 @@ def test_a_bundle_of_them_is_read_anew(tmp_path: Path) -> None:
     assert labels(opened.rescore(["exact"]), "exact") == [None, "left", "right", None, None, None, "right"]
 
 
-def test_a_changed_table_is_read_again(tmp_path: Path) -> None:
+def test_a_changed_table_is_read_again(tmp_path):
     study = imported(tmp_path)
     rows = [(*row[:3], row[3].replace("right \n", "left"), row[4]) for row in ROWS]
     table(tmp_path, rows).replace(study.folder / "imported.csv")
@@ -143,9 +139,7 @@ def test_a_changed_table_is_read_again(tmp_path: Path) -> None:
         ({"label": "output"}, {"evaluators": ["exact"]}, "nothing for an evaluator to read"),
     ],
 )
-def test_what_cannot_be_read_leaves_nothing_behind(
-    tmp_path: Path, roles: dict[str, Any], options, said: str
-) -> None:
+def test_what_cannot_be_read_leaves_nothing_behind(tmp_path, roles, options, said):
     with pytest.raises(QuaverError) as caught:
         import_annotations(table(tmp_path), tmp_path / "study", **roles, **options)
     assert said in str(caught.value)
@@ -161,7 +155,7 @@ def test_what_cannot_be_read_leaves_nothing_behind(
         lambda frame: frame.with_columns(pl.lit("x").alias("probabilities")),
     ],
 )
-def test_annotations_with_other_columns_are_made_anew(change, tmp_path: Path) -> None:
+def test_annotations_with_other_columns_are_made_anew(change, tmp_path):
     study = imported(tmp_path)
     study.annotations()
     kept = tmp_path / "study" / "annotations.parquet"
@@ -171,7 +165,7 @@ def test_annotations_with_other_columns_are_made_anew(change, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("file", ["calls.csv", "calls.parquet"])
-def test_a_time_that_is_none_is_one_error_of_an_export(file: str, tmp_path: Path) -> None:
+def test_a_time_that_is_none_is_one_error_of_an_export(file, tmp_path):
     study = imported(tmp_path)
     study.annotations()  # the store of an import is made when its answers are read
     with closing(sqlite3.connect(tmp_path / "study" / "responses.db")) as database, database:

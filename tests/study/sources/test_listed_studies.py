@@ -1,9 +1,6 @@
 """Several studies in one file: each opened, and taken by the commands one after the other."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -36,7 +33,7 @@ studies:
 """
 
 
-def written(folder: Path, text: str = LISTED) -> Path:
+def written(folder, text=LISTED):
     for name, labels in (("mood", ("positive", "negative")), ("colour", ("red", "blue"))):
         rows = "".join(f"{name}{at},text {at} of {labels[at % 2]},{labels[at % 2]}\n" for at in range(20))
         (folder / f"{name}.csv").write_text(f"id,text,truth\n{rows}", encoding="utf-8")
@@ -45,7 +42,7 @@ def written(folder: Path, text: str = LISTED) -> Path:
     return path
 
 
-def annotator(text: str, prompt: str) -> str:
+def annotator(text, prompt):
     """Right but for every fifth text, and for every second where it is asked politely."""
     right = text.rpartition(" ")[2]
     wrong = {"positive": "negative", "negative": "positive", "red": "blue", "blue": "red"}[right]
@@ -53,11 +50,11 @@ def annotator(text: str, prompt: str) -> str:
     return wrong if number % 5 == 0 or ("Please" in prompt and number % 2) else right
 
 
-def opened(folder: Path, text: str = LISTED) -> dict[str, Study]:
+def opened(folder, text=LISTED):
     return quaver.open_studies(written(folder, text), functions={"fake": annotator})
 
 
-def test_each_study_is_one_of_its_own_with_what_is_shared(tmp_path: Path) -> None:
+def test_each_study_is_one_of_its_own_with_what_is_shared(tmp_path):
     found = opened(tmp_path)
     assert list(found) == ["mood", "colour"]
     alone = Study.open(tmp_path / "tasks.mood.yaml", functions={"fake": annotator})
@@ -82,16 +79,14 @@ def test_each_study_is_one_of_its_own_with_what_is_shared(tmp_path: Path) -> Non
         (("  mood:\n", "  'a b':\n"), "studies", None),
     ],
 )
-def test_a_mistake_in_the_file_is_one_error(
-    tmp_path: Path, change: tuple[str, str], where: str, found: str | None
-) -> None:
+def test_a_mistake_in_the_file_is_one_error(tmp_path, change, where, found):
     with pytest.raises(SpecError) as raised:
         opened(tmp_path, LISTED.replace(*change))
     assert where in (raised.value.where or "")
     assert found is None or raised.value.found == found
 
 
-def test_a_function_for_a_model_that_no_study_has_is_refused(tmp_path: Path) -> None:
+def test_a_function_for_a_model_that_no_study_has_is_refused(tmp_path):
     with pytest.raises(UnknownName):
         quaver.open_studies(written(tmp_path), functions={"other": annotator})
 
@@ -102,7 +97,7 @@ studies: {colour: {task: {labels: [red, blue]}}}
 """
 
 
-def test_the_commands_take_each_study_in_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_take_each_study_in_turn(tmp_path, monkeypatch):
     path = written(tmp_path)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.py").write_text(

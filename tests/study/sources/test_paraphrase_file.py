@@ -1,23 +1,16 @@
 """Paraphrases that a model makes, kept, edited and measured: the whole way through a study's folder."""
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 
-from quaver.core.model import Answered
-from quaver.core.records import Request
 from quaver.errors import ModelError, QuaverError, SpecError, UnknownName
 from quaver.models.python_function import Function
 from quaver.study.session import Study
 
-ASKED: dict[str, Any] = {
+ASKED = {
     "task": {"labels": ["good", "bad"]},
     "items": {"source": "items.csv", "id": "id", "text": "{{ text }}"},
     "prompt": {"instruction": "Is this good or bad?", "postfix": "Say good or bad."},
@@ -36,11 +29,11 @@ REWORDED = [
 class Model:
     """A function that rewords what it is told to reword, and labels what it is to label."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.reworded = 0
         self.labelled = 0
 
-    def __call__(self, text: str, prompt: str) -> str:
+    def __call__(self, text, prompt):
         if prompt.startswith("Put the instruction"):
             self.reworded += 1
             return REWORDED[(self.reworded - 1) % len(REWORDED)]
@@ -48,23 +41,22 @@ class Model:
         return "bad" if ("hate" in text) != ("fine" in prompt) else "good"
 
 
-def written(folder: Path, **changes: Any) -> Path:
+def written(folder, **changes):
     (folder / "items.csv").write_text("id,text\na,I like it.\nb,I hate it.\nc,I love it.\n", encoding="utf-8")
     path = folder / "study.yaml"
     path.write_text(json.dumps({**ASKED, **changes}), encoding="utf-8")
     return path
 
 
-def opened(folder: Path, model: Model | None = None, **changes: Any) -> Study:
+def opened(folder, model=None, **changes):
     return Study.open(written(folder, **changes), functions={"mine": model or Model()})
 
 
-def document(folder: Path, name: str = "paraphrases.json") -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / name).read_text(encoding="utf-8"))
-    return found
+def document(folder, name="paraphrases.json"):
+    return json.loads((folder / name).read_text(encoding="utf-8"))
 
 
-def test_a_plan_reckons_with_paraphrases_that_have_not_been_made_and_makes_none(tmp_path: Path) -> None:
+def test_a_plan_reckons_with_paraphrases_that_have_not_been_made_and_makes_none(tmp_path):
     model = Model()
     own = [{"name": "mine", "use": "function", "price": {"input": 1, "output": 5}}]
     before = opened(tmp_path, model, models=own).plan()
@@ -83,7 +75,7 @@ def test_a_plan_reckons_with_paraphrases_that_have_not_been_made_and_makes_none(
     assert not any("not been made" in note for note in after.notes)
 
 
-def test_paraphrases_are_made_once_and_used_by_every_later_command(tmp_path: Path) -> None:
+def test_paraphrases_are_made_once_and_used_by_every_later_command(tmp_path):
     model = Model()
     study = opened(tmp_path, model)
     made = [set(one.split()) for one in study.variants.make()]
@@ -109,7 +101,7 @@ def test_paraphrases_are_made_once_and_used_by_every_later_command(tmp_path: Pat
     assert lock["paraphrases"]["made"][0]["answers"] == {"0.5": 2, "1": 2}
 
 
-def test_looking_makes_nothing_and_says_what_does(tmp_path: Path) -> None:
+def test_looking_makes_nothing_and_says_what_does(tmp_path):
     model = Model()
     study = opened(tmp_path, model)
     with pytest.raises(SpecError, match="not been made") as raised:
@@ -118,14 +110,14 @@ def test_looking_makes_nothing_and_says_what_does(tmp_path: Path) -> None:
     assert model.reworded == 0
 
 
-def test_a_mistake_in_a_measure_is_found_before_anything_is_paid(tmp_path: Path) -> None:
+def test_a_mistake_in_a_measure_is_found_before_anything_is_paid(tmp_path):
     model = Model()
     with pytest.raises(UnknownName, match="unknown measure"):
         opened(tmp_path, model, measures=["inter_ps"]).run()
     assert model.reworded == 0
 
 
-def test_again_makes_them_anew(tmp_path: Path) -> None:
+def test_again_makes_them_anew(tmp_path):
     model = Model()
     opened(tmp_path, model).variants.make()
     study = opened(tmp_path, model)
@@ -133,7 +125,7 @@ def test_again_makes_them_anew(tmp_path: Path) -> None:
     assert model.reworded == 8
 
 
-def test_what_came_is_kept_where_too_few_came(tmp_path: Path) -> None:
+def test_what_came_is_kept_where_too_few_came(tmp_path):
     model = Model()
     family = {**ASKED["variants"][0], "temperatures": [1], "k": 5, "tries": 1}
     with pytest.raises(ModelError, match="4 of 5"):
@@ -144,7 +136,7 @@ def test_what_came_is_kept_where_too_few_came(tmp_path: Path) -> None:
     assert fewer.variants.make() == []
 
 
-def test_a_model_beside_the_studys_own_rewords_and_nothing_else(tmp_path: Path) -> None:
+def test_a_model_beside_the_studys_own_rewords_and_nothing_else(tmp_path):
     price = {"input": 1, "output": 2}
     beside = {"use": "llamacpp", "model": "smollm2-135m-instruct", "context": 512, "price": price}
     family = {**ASKED["variants"][0], "model": beside, "temperatures": [1], "k": 1, "max_tokens": 32}
@@ -171,7 +163,7 @@ def test_a_model_beside_the_studys_own_rewords_and_nothing_else(tmp_path: Path) 
     assert f"smollm2-135m-instruct (paraphrases),{calls}," in costs
 
 
-def test_calls_that_make_paraphrases_count_in_the_budget(tmp_path: Path) -> None:
+def test_calls_that_make_paraphrases_count_in_the_budget(tmp_path):
     model = Model()
     study = opened(tmp_path, model, budget={"calls": 6})
     study.variants.make()
@@ -189,16 +181,13 @@ def test_calls_that_make_paraphrases_count_in_the_budget(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("budget", "made"),
-    [({"calls": 3}, 2), ({"tokens": 400}, 2), ({"money": 0.2}, 2), ({"money": 0.01}, 0)],
+    ("budget", "made"), [({"calls": 3}, 2), ({"tokens": 400}, 2), ({"money": 0.2}, 2), ({"money": 0.01}, 0)]
 )
-def test_paraphrases_that_the_budget_has_no_room_for_are_not_asked_for(
-    tmp_path: Path, budget: dict[str, float], made: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_paraphrases_that_the_budget_has_no_room_for_are_not_asked_for(tmp_path, budget, made, monkeypatch):
     """Two answers take 220 tokens and $0.04; before they are in, up to 48 tokens written each and $0.19."""
     answer = Function.answer_groups
 
-    def counted(self: Function, requests: Iterable[Request]) -> Iterator[Sequence[Answered]]:
+    def counted(self, requests):
         for group in answer(self, requests):
             yield [
                 (request, [one._replace(prompt_tokens=100, completion_tokens=10) for one in responses])
@@ -217,7 +206,7 @@ def test_paraphrases_that_the_budget_has_no_room_for_are_not_asked_for(
     assert model.reworded == 4, "what came before was kept"
 
 
-def test_an_unknown_model_is_one_error(tmp_path: Path) -> None:
+def test_an_unknown_model_is_one_error(tmp_path):
     with pytest.raises(UnknownName, match="unknown model 'mien'") as raised:
         opened(tmp_path, variants=[{**ASKED["variants"][0], "model": "mien"}]).run()
     assert str(raised.value).startswith("study.yaml:1: variants[0]")
@@ -230,7 +219,7 @@ def test_an_unknown_model_is_one_error(tmp_path: Path) -> None:
 # --------------------------------------------------------------------------- edits
 
 
-def test_a_paraphrase_is_edited_in_the_file_that_keeps_it(tmp_path: Path) -> None:
+def test_a_paraphrase_is_edited_in_the_file_that_keeps_it(tmp_path):
     opened(tmp_path).variants.make()
     path = tmp_path / "paraphrases.json"
     kept = {name: value for name, value in document(tmp_path).items() if name != "checksum"}
@@ -245,7 +234,7 @@ def test_a_paraphrase_is_edited_in_the_file_that_keeps_it(tmp_path: Path) -> Non
 # ---------------------------------------------------------------------- measuring
 
 
-def test_the_original_is_one_of_the_set_at_every_temperature(tmp_path: Path) -> None:
+def test_the_original_is_one_of_the_set_at_every_temperature(tmp_path):
     study = opened(tmp_path)
     study.run()
     found = study.measure("inter_pss", by=["paraphrase_temperature"])
@@ -253,16 +242,15 @@ def test_the_original_is_one_of_the_set_at_every_temperature(tmp_path: Path) -> 
     assert [float(one.cell["paraphrase_temperature"]) for one in found] == [0.5, 1.0]
 
 
-def test_agreement_with_the_original(tmp_path: Path) -> None:
+def test_agreement_with_the_original(tmp_path):
     study = opened(tmp_path, measures=["original_agreement"])
     study.run()
     agreement = {one.cell["variant"]: one.value for one in study.estimates()}
     assert agreement["paraphrase=t0.5-1"] == 1.0
-    assert agreement["paraphrase=t1-1"] is not None
     assert agreement["paraphrase=t1-1"] < 0
 
 
-def test_each_model_answers_the_original_and_what_it_reworded_itself(tmp_path: Path) -> None:
+def test_each_model_answers_the_original_and_what_it_reworded_itself(tmp_path):
     own = [{"name": name, "use": "function"} for name in ("mine", "other")]
     each = {"use": "paraphrases", "engine": "llm", "each": ["mine", "other"], "temperatures": [1], "k": 2}
     asked = written(tmp_path, models=own, variants=[each], measures=["compliance"])
@@ -289,9 +277,7 @@ def test_each_model_answers_the_original_and_what_it_reworded_itself(tmp_path: P
         ({"each": ["nobody"]}, "each"),
     ],
 )
-def test_models_that_reword_for_themselves_are_those_of_the_study(
-    tmp_path: Path, given: dict[str, Any], where: str
-) -> None:
+def test_models_that_reword_for_themselves_are_those_of_the_study(tmp_path, given, where):
     variants = [{"use": "paraphrases", "engine": "llm", **given}]
     with pytest.raises(QuaverError) as error:
         opened(tmp_path, variants=variants).run()

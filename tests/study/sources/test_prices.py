@@ -1,9 +1,6 @@
 """Prices: as the study file says, as genai-prices knows them, or unknown."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -17,7 +14,7 @@ from quaver.study.sources.model_demands import check_abilities
 from quaver.study.sources.prices import check_money, known_price, prices
 
 
-def study(**model: Any) -> Any:
+def study(**model):
     return {
         "task": {"labels": ["a", "b"]},
         "items": {"source": "items.csv", "text": "{{ text }}"},
@@ -46,7 +43,7 @@ MINI = Price(0.15, 0.6, 0.075, Price(0.075, 0.3, 0.075))
         ({"price": "gpt-4o-mini"}, MINI),
     ],
 )
-def test_where_a_price_comes_from(model: dict[str, Any], expected: Price | None) -> None:
+def test_where_a_price_comes_from(model, expected):
     spec, source = read_study(study(**model))
     assert prices(spec, {}, source) == {"m": expected}
 
@@ -60,21 +57,21 @@ def test_where_a_price_comes_from(model: dict[str, Any], expected: Price | None)
         ({}, "needs both"),
     ],
 )
-def test_a_price_that_is_none(price: Any, problem: str) -> None:
+def test_a_price_that_is_none(price, problem):
     with pytest.raises(QuaverError) as caught:
         read_study(study(price=price))
     assert problem in str(caught.value)
     assert "models[0].price" in str(caught.value)
 
 
-def test_a_price_like_that_of_a_model_that_nobody_knows() -> None:
+def test_a_price_like_that_of_a_model_that_nobody_knows():
     spec, source = read_study(study(price="openai/gpt-nonsense"))
     with pytest.raises(UnknownName, match="unknown model 'openai/gpt-nonsense'") as caught:
         prices(spec, {}, source)
     assert "models[0].price" in str(caught.value)
 
 
-def test_a_budget_of_money_needs_every_price() -> None:
+def test_a_budget_of_money_needs_every_price():
     spec, source = read_study(study())
     with pytest.raises(SpecError, match="price of the model 'm'") as caught:
         check_money({"m": None}, spec, source)
@@ -82,18 +79,18 @@ def test_a_budget_of_money_needs_every_price() -> None:
     check_money({"m": Price(0, 0, 0)}, spec, source)
 
 
-def test_a_preset_is_known_by_its_own_name() -> None:
+def test_a_preset_is_known_by_its_own_name():
     assert known_price("gemini-2.5-flash", "gemini") == known_price("google/gemini-2.5-flash")
 
 
 VARIANT = Variant("original", {}, "", "{{ text }}", "{{ text }}", "Good?", "", {"y": "yes", "n": "no"})
 
 
-def function() -> Function:
+def function():
     return Function(annotate=lambda text, prompt: "yes")
 
 
-def smollm2() -> LlamaCpp:
+def smollm2():
     return LlamaCpp(model="smollm2-135m-instruct")
 
 
@@ -109,7 +106,7 @@ def smollm2() -> LlamaCpp:
         (replace(VARIANT, schema="{}"), "cannot be held to a JSON schema", "task.held"),
     ],
 )
-def test_a_prompt_that_a_model_cannot_take(variant: Variant, problem: str, where: str) -> None:
+def test_a_prompt_that_a_model_cannot_take(variant, problem, where):
     with pytest.raises(SpecError, match=f"'f' {problem}") as caught:
         check_abilities({"f": function()}, {}, [VARIANT, variant])
     assert caught.value.where == where
@@ -120,7 +117,7 @@ def test_a_prompt_that_a_model_cannot_take(variant: Variant, problem: str, where
     check_abilities({"s": smollm2()}, {}, [variant])
 
 
-def test_a_model_is_held_to_what_it_is_asked() -> None:
+def test_a_model_is_held_to_what_it_is_asked():
     plain = replace(VARIANT, id="frame=plain", factors={"frame": "plain"}, frame="plain")
     models = {"f": function(), "s": smollm2()}
     apart = [Condition("f", "original", "d", 1), Condition("s", "frame=plain", "d", 1)]
@@ -129,7 +126,7 @@ def test_a_model_is_held_to_what_it_is_asked() -> None:
         check_abilities(models, {}, [VARIANT, plain], conditions=[*apart, Condition("f", plain.id, "d", 1)])
 
 
-def test_decodings_are_checked_too() -> None:
+def test_decodings_are_checked_too():
     with pytest.raises(SpecError, match=r"'f' .* among labels") as caught:
         check_abilities({"f": function()}, {"decoding.d": Decoding("d", constraint="labels")}, [VARIANT])
     assert caught.value.where == "decoding.d"

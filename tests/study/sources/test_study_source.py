@@ -1,7 +1,5 @@
 """The contract of every source: what it can do works and agrees, and what it cannot do is one error."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from pathlib import Path
@@ -14,14 +12,14 @@ import quaver
 from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.errors import QuaverError, StoreError
 from quaver.study.session import Study
-from quaver.study.sources.study_source import Ability, StudySource
+from quaver.study.sources.study_source import StudySource
 
 LABELS = ("negative", "positive")
-ABILITIES: tuple[Ability, ...] = ("can_ask", "has_answers", "has_texts", "owns_folder")
+ABILITIES = ("can_ask", "has_answers", "has_texts", "owns_folder")
 ORIGINALS = ("file", "labels", "answers")
 KINDS = [f"{one}{packed}" for one in ORIGINALS for packed in ("", " bundle", " bundle without texts")]
 
-CAN: dict[str, set[Ability]] = {
+CAN = {
     "file": {"can_ask", "has_answers", "has_texts", "owns_folder"},
     "labels": {"has_texts", "owns_folder"},
     "answers": {"has_answers", "has_texts", "owns_folder"},
@@ -30,7 +28,7 @@ CAN: dict[str, set[Ability]] = {
 
 Operation = Callable[[Study, Path], Any]
 
-NEEDS: dict[str, tuple[Operation, tuple[Ability, ...]]] = {
+NEEDS = {
     "plan": (lambda study, _: study.plan(), ("can_ask",)),
     "a pilot": (lambda study, _: study.plan(pilot=1), ("can_ask",)),
     "run": (lambda study, _: study.run(), ("can_ask",)),
@@ -43,7 +41,7 @@ NEEDS: dict[str, tuple[Operation, tuple[Ability, ...]]] = {
 }
 """What some sources cannot do, and what it needs."""
 
-AGREES: dict[str, Operation] = {
+AGREES = {
     "status": lambda study, _: study.status(),
     "annotations": lambda study, _: study.annotations().drop("reason").rows(),
     "estimates": lambda study, _: list(study.estimates()),
@@ -61,22 +59,22 @@ AGREES: dict[str, Operation] = {
 """What every source can do, and a bundle says as the study that it is of."""
 
 
-def _bundled(study: Study, to: Path) -> Any:
+def _bundled(study, to):
     """A bundle, unless the studies below have shown that one can be made."""
     return study.source.owns_folder or quaver.bundle(study, to / "again.zip")
 
 
-def _as_before(study: Study, found: Any) -> Any:
+def _as_before(study, found):
     study.rescore()
     return found
 
 
-def answer(text: str, prompt: str) -> str:
+def answer(text, prompt):
     """A model: right about most, and swayed by the prompt."""
     return "positive" if int(text.split()[1]) % 3 or "Is" not in prompt else "negative"
 
 
-def _asked(home: Path) -> Study:
+def _asked(home):
     home.mkdir()
     rows = [f"i{n},text {n},{'positive' if n % 3 else 'negative'},{'ab'[n % 2]}" for n in range(6)]
     (home / "items.csv").write_text("\n".join(["id,text,truth,party", *rows]), encoding="utf-8")
@@ -102,7 +100,7 @@ def _asked(home: Path) -> Study:
     return study
 
 
-def _imported(home: Path, column: str) -> Study:
+def _imported(home, column):
     """A table with a gap: item 2 was not labelled under the second prompt."""
     rows = [
         f"{item},m{model},p{prompt},{LABELS[(item + model * prompt) % 2]},positive,text {item}"
@@ -118,7 +116,7 @@ def _imported(home: Path, column: str) -> Study:
 
 
 @pytest.fixture(scope="module")
-def studies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Study]:
+def studies(tmp_path_factory):
     home = tmp_path_factory.mktemp("sources")
     found = {
         "file": _asked(home / "asked"),
@@ -133,12 +131,12 @@ def studies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Study]:
 
 
 @pytest.fixture(scope="module")
-def said() -> dict[tuple[str, str], Any]:
+def said():
     """What a study said, by its kind and what it was asked."""
     return {}
 
 
-def can(kind: str) -> set[Ability]:
+def can(kind):
     own, _, packed = kind.partition(" ")
     lost = {"can_ask", "owns_folder"} if packed else set()
     return CAN[own] - lost - ({"has_texts"} if "without" in packed else set())
@@ -146,7 +144,7 @@ def can(kind: str) -> set[Ability]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_source_says_what_it_can(studies: dict[str, Study], kind: str) -> None:
+def test_a_source_says_what_it_can(studies, kind):
     source = studies[kind].source
     assert {one for one in ABILITIES if getattr(source, one)} == can(kind)
     assert source.kind
@@ -155,9 +153,7 @@ def test_a_source_says_what_it_can(studies: dict[str, Study], kind: str) -> None
 
 @pytest.mark.parametrize("name", AGREES)
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ORIGINALS])
-def test_a_bundle_says_what_its_study_says(
-    studies: dict[str, Study], said: dict[tuple[str, str], Any], kind: str, name: str, tmp_path: Path
-) -> None:
+def test_a_bundle_says_what_its_study_says(studies, said, kind, name, tmp_path):
     own = kind.partition(" ")[0]
     if (own, name) not in said:
         said[own, name] = AGREES[name](studies[own], tmp_path)
@@ -166,9 +162,7 @@ def test_a_bundle_says_what_its_study_says(
 
 @pytest.mark.parametrize("name", NEEDS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_a_source_cannot_is_one_error(
-    studies: dict[str, Study], kind: str, name: str, tmp_path: Path
-) -> None:
+def test_what_a_source_cannot_is_one_error(studies, kind, name, tmp_path):
     study, (operation, needs) = studies[kind], NEEDS[name]
     lacking = [one for one in needs if one not in can(kind)]
     if not lacking:
@@ -186,13 +180,13 @@ def test_what_a_source_cannot_is_one_error(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_frame_has_the_annotations_columns(studies: dict[str, Study], kind: str) -> None:
+def test_every_frame_has_the_annotations_columns(studies, kind):
     frame = studies[kind].annotations()
     assert set(ANNOTATION_COLUMNS) <= set(frame.columns)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_a_source_stores_is_what_it_counts(studies: dict[str, Study], kind: str) -> None:
+def test_what_a_source_stores_is_what_it_counts(studies, kind):
     study = studies[kind]
     now = study.status()
     assert now.answered == now.total == study.source.calls
@@ -203,17 +197,17 @@ def test_what_a_source_stores_is_what_it_counts(studies: dict[str, Study], kind:
         assert store.calls.counts().answered == now.answered
 
 
-def test_no_source_is_half_made() -> None:
+def test_no_source_is_half_made():
     """Every concrete source has all of the protocol, and nobody makes a study of another class."""
     kinds = [one for one in _below(StudySource) if not inspect.isabstract(one)]
     assert {one.__name__ for one in kinds} == {"StudyFile", "Labels", "Answers", "Bundle", "FieldSource"}
     assert not Study.__subclasses__()
 
 
-def test_a_study_is_opened_not_made(studies: dict[str, Study]) -> None:
+def test_a_study_is_opened_not_made(studies):
     with pytest.raises(QuaverError, match=r"quaver\.Study\.open"):
-        Study({"name": "asked"})  # type: ignore[arg-type]
+        Study({"name": "asked"})
 
 
-def _below(one: type) -> list[type]:
+def _below(one):
     return [found for below in one.__subclasses__() for found in (below, *_below(below))]

@@ -1,13 +1,8 @@
 """A study with everything that the page shows, served to a real browser."""
 
-from __future__ import annotations
-
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -34,13 +29,13 @@ STUDY = (
 ITEMS = 30
 
 
-def items() -> str:
+def items():
     """The items; a third of them has no gold label."""
     rows = (f"i{n},Thing no. {n} is fine.,{('pos', 'neg', '')[n % 3]},{'ab'[n % 2]}" for n in range(ITEMS))
     return "id,text,truth,side\n" + "\n".join(rows) + "\n"
 
 
-def annotate(text: str, prompt: str) -> str:
+def annotate(text, prompt):
     """The label depends on the prompt for every fifth item, and every seventh answer has none."""
     number = int(text.split()[2])
     if number % 7 == 6:
@@ -49,7 +44,7 @@ def annotate(text: str, prompt: str) -> str:
     return "negative" if number % 5 == 0 and curt else "I think it is positive, really."
 
 
-def _response(answer: object, seconds: float) -> Response:
+def _response(answer, seconds):
     """A response as of a reasoning model that gives log-probabilities."""
     logs = (("pos", float(np.log(0.7))), ("neg", float(np.log(0.2))), ("neu", float(np.log(0.1))))
     tokens = (Token("pos", logs[0][1], logs), Token(".", -0.01, ((".", -0.01),)))
@@ -65,7 +60,7 @@ def _response(answer: object, seconds: float) -> Response:
     )
 
 
-def collect(folder: Path, study: str = STUDY, asked: Any = annotate, rows: str | None = None) -> Path:
+def collect(folder, study=STUDY, asked=annotate, rows=None):
     """A study with answers that have thinking and log-probabilities; its file."""
     path = written(folder, study, rows or items())
     with pytest.MonkeyPatch.context() as patch:
@@ -76,7 +71,7 @@ def collect(folder: Path, study: str = STUDY, asked: Any = annotate, rows: str |
 
 
 @contextmanager
-def serving(*paths: Path) -> Iterator[str]:
+def serving(*paths):
     """The address of a server of these studies."""
     uvicorn = pytest.importorskip("uvicorn")
     from quaver.view.application import Viewer
@@ -101,12 +96,12 @@ def serving(*paths: Path) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def study(tmp_path_factory):
     return collect(tmp_path_factory.mktemp("tones"))
 
 
 @pytest.fixture(scope="module")
-def address(study: Path) -> Iterator[str]:
+def address(study):
     with serving(study) as address:
         yield address
 
@@ -114,10 +109,10 @@ def address(study: Path) -> Iterator[str]:
 class Opened:
     """A page of the viewer, with what it said and asked for."""
 
-    def __init__(self, browser: Any, address: str, at: str, width: int = 1440, scheme: str = "light") -> None:
+    def __init__(self, browser, address, at, width=1440, scheme="light"):
         self.base = address
-        self.said: list[str] = []
-        self.asked: list[str] = []
+        self.said = []
+        self.asked = []
         self.page = browser.new_page(
             viewport={"width": width, "height": 900}, color_scheme=scheme, accept_downloads=True
         )
@@ -128,30 +123,30 @@ class Opened:
         self.page.on("request", lambda request: self.asked.append(request.url))
         self.to(at)
 
-    def to(self, at: str) -> None:
+    def to(self, at):
         """Go to a view, as if by its address."""
         self.page.goto(self.base + at)
 
     @property
-    def where(self) -> str:
+    def where(self):
         """The page's address behind the ``#``."""
         return str(self.page.evaluate("location.hash"))
 
-    def read(self, query: str) -> str:
+    def read(self, query):
         """The text of an element, once it is there."""
         return str(self.page.locator(query).first.inner_text())
 
-    def until(self, script: str) -> None:
+    def until(self, script):
         """Wait until an expression is true in the page, whose policy forbids Playwright's own way to wait."""
         end = time.monotonic() + 30
         while not self.page.evaluate(script):
             assert time.monotonic() < end, f"not true: {script}"
             self.page.wait_for_timeout(30)
 
-    def __enter__(self) -> Opened:
+    def __enter__(self):
         return self
 
-    def __exit__(self, *problem: object) -> None:
+    def __exit__(self, *problem):
         self.page.close()
         if problem[0] is None:
             assert self.said == []
@@ -159,10 +154,10 @@ class Opened:
 
 
 @pytest.fixture
-def opened(browser: Any, address: str) -> Any:
+def opened(browser, address):
     """Opens a view."""
 
-    def open_view(at: str, width: int = 1440, scheme: str = "light") -> Opened:
+    def open_view(at, width=1440, scheme="light"):
         return Opened(browser, address, at, width, scheme)
 
     return open_view

@@ -1,9 +1,5 @@
 """Whoever sees little, hears the page, moves it by keyboard or has a small screen."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 pytestmark = pytest.mark.long
@@ -24,14 +20,14 @@ THERE = {
 }
 
 
-def violations(page: Any) -> list[Any]:
+def violations(page):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     found = axe.run(page).response["violations"]
     return [(one["id"], [node["html"] for node in one["nodes"]]) for one in found]
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
-def test_axe_finds_no_violation(browser: Any, address: str, width: int, scheme: str) -> None:
+def test_axe_finds_no_violation(browser, address, width, scheme):
     context = browser.new_context(
         viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True
     )
@@ -46,7 +42,7 @@ def test_axe_finds_no_violation(browser: Any, address: str, width: int, scheme: 
     context.close()
 
 
-def test_axe_finds_no_violation_in_what_opens(browser: Any, address: str) -> None:
+def test_axe_finds_no_violation_in_what_opens(browser, address):
     context = browser.new_context(viewport={"width": 1440, "height": 900}, bypass_csp=True)
     page = context.new_page()
     page.goto(address + "#/grid")
@@ -63,7 +59,7 @@ def test_axe_finds_no_violation_in_what_opens(browser: Any, address: str) -> Non
 
 
 @pytest.mark.parametrize("view", ["#/overview", "#/grid", "#/answers", "#/judge"])
-def test_what_has_the_focus_is_seen(browser: Any, address: str, view: str) -> None:
+def test_what_has_the_focus_is_seen(browser, address, view):
     """Twenty presses of the tab key; each stops at something that is marked."""
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     page.goto(address + view)
@@ -79,7 +75,7 @@ def test_what_has_the_focus_is_seen(browser: Any, address: str, view: str) -> No
     page.close()
 
 
-def test_keys_of_one_letter_can_be_turned_off(opened: Any) -> None:
+def test_keys_of_one_letter_can_be_turned_off(opened):
     with opened("#/grid") as view:
         page = view.page
         page.locator(".legend button").first.wait_for()
@@ -94,7 +90,7 @@ def test_keys_of_one_letter_can_be_turned_off(opened: Any) -> None:
         page.evaluate("localStorage.clear()")
 
 
-def test_nothing_moves_for_those_who_want_that(browser: Any, address: str) -> None:
+def test_nothing_moves_for_those_who_want_that(browser, address):
     context = browser.new_context(reduced_motion="reduce")
     page = context.new_page()
     page.goto(address + "#/overview")
@@ -104,7 +100,7 @@ def test_nothing_moves_for_those_who_want_that(browser: Any, address: str) -> No
     context.close()
 
 
-def test_a_small_screen_shows_the_answer_alone(opened: Any) -> None:
+def test_a_small_screen_shows_the_answer_alone(opened):
     with opened("#/answers", width=390) as view:
         page = view.page
         page.locator(".answer-row").first.click()

@@ -1,12 +1,7 @@
 """A report from somebody else learns nothing by which it could read the study or act in its reader's name."""
 
-from __future__ import annotations
-
 import threading
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from pathlib import Path
-from typing import Any
 from urllib.parse import unquote
 
 import pytest
@@ -73,7 +68,7 @@ class Outside(BaseHTTPRequestHandler):
 
     kept: list[str] = []  # noqa: RUF012
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         """Keep a request."""
         size = int(self.headers.get("content-length") or 0)
         self.kept.append(unquote(self.path) + str(self.headers) + self.rfile.read(size).decode())
@@ -81,16 +76,16 @@ class Outside(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(b"<title>outside</title>")
 
-    def do_POST(self) -> None:
+    def do_POST(self):
         """Keep a request."""
         self.do_GET()
 
-    def log_message(self, *about: Any) -> None:
+    def log_message(self, *about):
         """Say nothing."""
 
 
 @pytest.fixture
-def outside() -> Iterator[str]:
+def outside():
     server = HTTPServer(("127.0.0.1", 0), Outside)
     Outside.kept.clear()
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -100,7 +95,7 @@ def outside() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("how", ["new tab", "same tab"])
-def test_a_hostile_report_learns_no_token(browser: Any, tmp_path: Path, outside: str, how: str) -> None:
+def test_a_hostile_report_learns_no_token(browser, tmp_path, outside, how):
     path = collect(tmp_path)
     script = WAYS.replace("OUT", outside)
     report = f'<!doctype html><title>report</title><body><a href="#x">x</a><script>{script}</script>'

@@ -1,13 +1,8 @@
 """Hostile texts, names and answers: they are text wherever the page shows them; nothing runs or loads."""
 
-from __future__ import annotations
-
 import csv
 import io
-from collections.abc import Iterator
 from itertools import product
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.hostile import ANSWERS, TEXTS
@@ -38,7 +33,7 @@ _ADDRESSES = (
 )
 
 
-def made_hostile() -> list[str]:
+def made_hostile():
     """The lists of the suite, and more than two hundred others."""
     loud = [
         f'{end}<{tag} {event}="window.ran={n}">'
@@ -79,13 +74,13 @@ evaluators: [first_label, exact]
 """
 
 
-def answer(text: str, prompt: str) -> str:
+def answer(text, prompt):
     """Answers with a label and something hostile."""
     return f"{text[: 2 * len(text) // 3]} <b>a</b> {ANSWERS[len(text) % len(ANSWERS)]}"
 
 
 @pytest.fixture(scope="module")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def hostile(tmp_path_factory):
     file = io.StringIO()
     writer = csv.writer(file)
     writer.writerow(["id", "text", "truth"])
@@ -96,7 +91,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def address(hostile: Path) -> Iterator[str]:
+def address(hostile):
     with serving(hostile) as address:
         yield address
 
@@ -105,18 +100,18 @@ OWN = "li > b, .row-of > b, .flip-head > b, p > b"
 FOREIGN = f"img, iframe, object, embed, video, base, b:not({OWN}), u, [onload], [onerror], [onfocus]"
 
 
-def inert(view: Opened) -> None:
+def inert(view):
     """Nothing ran, and no element came out of a text."""
     assert view.page.evaluate("window.ran") is None
     assert view.page.locator(FOREIGN).count() == 0
     assert view.page.locator("script").count() == 1
 
 
-def test_there_are_the_suites_texts_and_two_hundred_more() -> None:
+def test_there_are_the_suites_texts_and_two_hundred_more():
     assert len(set(HOSTILE_TEXTS)) >= 200 + len(TEXTS) + len(HOSTILE)
 
 
-def test_every_text_is_text_in_the_list_and_in_its_answer(browser: Any, address: str) -> None:
+def test_every_text_is_text_in_the_list_and_in_its_answer(browser, address):
     with Opened(browser, address, "#/answers") as view:
         page = view.page
         page.locator(".answer-row").first.click()
@@ -125,7 +120,7 @@ def test_every_text_is_text_in_the_list_and_in_its_answer(browser: Any, address:
         page.locator(".answer-row").first.focus()
         page.keyboard.press("Home")
         view.until("document.activeElement.dataset.at === '0'")
-        seen: set[int] = set()
+        seen = set()
         while len(seen) < 2 * len(HOSTILE_TEXTS):  # by the list's own keys, all of it comes into sight
             view.until("document.querySelector('.waiting-row, .panel[aria-busy]') === null")
             inert(view)
@@ -153,7 +148,7 @@ def test_every_text_is_text_in_the_list_and_in_its_answer(browser: Any, address:
         "#/grid?sort=<img src=x onerror=alert(1)>&study=<b>",
     ],
 )
-def test_every_view_shows_them_as_text(browser: Any, address: str, at: str) -> None:
+def test_every_view_shows_them_as_text(browser, address, at):
     view = Opened(browser, address, at)
     view.page.locator("main > *").first.wait_for()
     view.page.wait_for_timeout(700)

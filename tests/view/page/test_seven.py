@@ -1,9 +1,6 @@
 """Each of the things that the page does, by mouse and by keyboard, in a real browser."""
 
-from __future__ import annotations
-
 import json
-from typing import Any
 
 import pytest
 
@@ -16,7 +13,7 @@ ANSWERS = PROMPTS * ITEMS * REPEATS
 # ------------------------------------------------------------------------------------ 1. overview
 
 
-def test_the_overview_says_how_far_the_run_is_and_where_to_look(opened: Any) -> None:
+def test_the_overview_says_how_far_the_run_is_and_where_to_look(opened):
     with opened("#/overview") as view:
         assert view.read(".card .study") == "tones"
         assert f"{ANSWERS} of {ANSWERS}" in view.read(".run")
@@ -33,14 +30,14 @@ def test_the_overview_says_how_far_the_run_is_and_where_to_look(opened: Any) -> 
 # ---------------------------------------------------------------------------------------- 2. grid
 
 
-def cells(view: Any) -> Any:
+def cells(view):
     """Where the grid's cells begin and how large they are."""
     view.page.locator(".legend button").first.wait_for()
     view.page.wait_for_timeout(300)
     return view.page.locator(".grid-area")
 
 
-def test_the_grid_opens_an_answer_by_keyboard(opened: Any) -> None:
+def test_the_grid_opens_an_answer_by_keyboard(opened):
     with opened("#/grid") as view:
         area = cells(view)
         area.focus()
@@ -57,7 +54,7 @@ def test_the_grid_opens_an_answer_by_keyboard(opened: Any) -> None:
         view.until("document.activeElement.className === 'grid-area'")
 
 
-def test_the_grid_opens_an_answer_by_mouse_and_zooms(opened: Any) -> None:
+def test_the_grid_opens_an_answer_by_mouse_and_zooms(opened):
     with opened("#/grid") as view:
         area = cells(view)
         box = area.bounding_box()
@@ -72,7 +69,7 @@ def test_the_grid_opens_an_answer_by_mouse_and_zooms(opened: Any) -> None:
         view.until("!location.hash.includes('whole')")
 
 
-def test_the_grid_is_a_table_for_those_who_read_it(opened: Any) -> None:
+def test_the_grid_is_a_table_for_those_who_read_it(opened):
     with opened("#/grid?sort=instability") as view:
         cells(view)
         view.page.keyboard.press("t")
@@ -88,7 +85,7 @@ def test_the_grid_is_a_table_for_those_who_read_it(opened: Any) -> None:
         view.page.locator(".panel h2").wait_for()
 
 
-def test_rows_and_columns_have_their_agreement(opened: Any, address: str) -> None:
+def test_rows_and_columns_have_their_agreement(opened, address):
     with opened("#/grid") as view:
         cells(view)
         view.page.keyboard.press("t")
@@ -103,13 +100,13 @@ def test_rows_and_columns_have_their_agreement(opened: Any, address: str) -> Non
 
 
 @pytest.fixture
-def answer(opened: Any) -> Any:
+def answer(opened):
     with opened("#/grid?item=i5&column=4&e=first_label") as view:
         view.page.locator(".panel h2").wait_for()
         yield view
 
 
-def test_an_answer_has_all_that_is_known_of_it(answer: Any) -> None:
+def test_an_answer_has_all_that_is_known_of_it(answer):
     panel = answer.page.locator(".panel")
     assert "positive" in panel.locator("pre.answer").inner_text()
     assert "positive" in panel.locator(".reading .label").inner_text()
@@ -135,7 +132,7 @@ _WITHOUT = """(kind) => [...document.querySelectorAll(".prompted pre.prompt")].m
 """The texts of a prompt in which changes are marked, without those of a kind."""
 
 
-def test_what_differs_from_another_prompt_is_marked(answer: Any, address: str) -> None:
+def test_what_differs_from_another_prompt_is_marked(answer, address):
     panel = answer.page.locator(".panel")
     panel.locator(".prompted ins").first.wait_for()
     choose = panel.get_by_label("Marked: what differs from")
@@ -153,7 +150,7 @@ def test_what_differs_from_another_prompt_is_marked(answer: Any, address: str) -
     panel.locator(".prompted ins").first.wait_for()
 
 
-def test_bars_show_how_likely_each_label_was(opened: Any) -> None:
+def test_bars_show_how_likely_each_label_was(opened):
     with opened("#/grid?item=i5&column=4&e=logprob") as view:
         bars = view.page.locator(".bars li")
         bars.first.wait_for()
@@ -161,7 +158,7 @@ def test_bars_show_how_likely_each_label_was(opened: Any) -> None:
         assert "positive" in bars.first.inner_text()
 
 
-def test_neighbours_are_a_key_away(answer: Any) -> None:
+def test_neighbours_are_a_key_away(answer):
     page = answer.page
     page.keyboard.press("j")
     answer.until("document.querySelector('.panel h2').textContent === 'Item i6'")
@@ -179,7 +176,7 @@ def test_neighbours_are_a_key_away(answer: Any) -> None:
 # -------------------------------------------------------------------------------------- 4. filter
 
 
-def test_a_query_has_an_address(opened: Any) -> None:
+def test_a_query_has_an_address(opened):
     with opened("#/answers") as view:
         page = view.page
         page.locator(".answer-row").first.wait_for()
@@ -196,7 +193,7 @@ def test_a_query_has_an_address(opened: Any) -> None:
         assert "label:ne" in again.page.get_by_label("Filter answers").input_value()
 
 
-def test_clicks_write_the_query(opened: Any) -> None:
+def test_clicks_write_the_query(opened):
     with opened("#/answers") as view:
         page = view.page
         page.locator("#facets button", has_text="positive").first.click()
@@ -210,7 +207,7 @@ def test_clicks_write_the_query(opened: Any) -> None:
         view.until("document.querySelector('[aria-label=\"Filter answers\"]').value === ''")
 
 
-def test_a_bad_query_says_what_is_wrong_with_it(opened: Any) -> None:
+def test_a_bad_query_says_what_is_wrong_with_it(opened):
     view = opened("#/answers?q=lable:pos")
     said = view.page.get_by_role("alert").first
     said.wait_for()
@@ -223,7 +220,7 @@ def test_a_bad_query_says_what_is_wrong_with_it(opened: Any) -> None:
     view.page.close()
 
 
-def test_answers_are_walked_through_by_keyboard(opened: Any) -> None:
+def test_answers_are_walked_through_by_keyboard(opened):
     with opened("#/answers?q=is:flip") as view:
         page = view.page
         page.locator(".answer-row").first.focus()
@@ -245,12 +242,12 @@ def test_answers_are_walked_through_by_keyboard(opened: Any) -> None:
 # --------------------------------------------------------------------------------------- 5. judge
 
 
-def marks(address: str, page: Any, item: str) -> list[dict[str, Any]]:
+def marks(address, page, item):
     found = page.request.get(f"{address}api/studies/tones/marks?item={item}").json()["marks"]
     return list(found)
 
 
-def test_answers_are_judged_by_keyboard(opened: Any, address: str) -> None:
+def test_answers_are_judged_by_keyboard(opened, address):
     with opened("#/judge") as view:
         page = view.page
         page.locator(".judged").wait_for()
@@ -270,7 +267,7 @@ def test_answers_are_judged_by_keyboard(opened: Any, address: str) -> None:
         view.until("document.querySelector('.place').textContent.startsWith('3 of')")
 
 
-def test_items_are_labelled_without_seeing_the_models_label(opened: Any, address: str) -> None:
+def test_items_are_labelled_without_seeing_the_models_label(opened, address):
     with opened("#/judge?what=items&blind=1&q=item:i9") as view:
         page = view.page
         page.locator(".judged").wait_for()
@@ -284,7 +281,7 @@ def test_items_are_labelled_without_seeing_the_models_label(opened: Any, address
         assert (kept["label"], kept["column"], kept["blind"], kept["seen"]) == ("neu", None, True, None)
 
 
-def test_an_answer_is_marked_beside_the_grid(opened: Any, address: str) -> None:
+def test_an_answer_is_marked_beside_the_grid(opened, address):
     with opened("#/grid?item=i12&column=2") as view:
         page = view.page
         page.locator(".panel .verdicts").wait_for()

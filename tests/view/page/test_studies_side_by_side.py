@@ -1,29 +1,23 @@
 """Several studies in one page: chosen from the bar, told apart by their names."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
 import pytest
 from tests.view.page.conftest import Opened, collect, serving
 
 pytestmark = pytest.mark.long
 
 
-def otherwise(text: str, prompt: str) -> str:
+def otherwise(text, prompt):
     """Another model: negative for each third thing."""
     return "negative" if int(text.split()[2]) % 3 == 0 else "positive"
 
 
 @pytest.fixture(scope="module")
-def both(study: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def both(study, tmp_path_factory):
     with serving(study, collect(tmp_path_factory.mktemp("again"), asked=otherwise)) as address:
         yield address
 
 
-def test_studies_of_one_name_are_told_apart_and_chosen(browser: Any, both: str) -> None:
+def test_studies_of_one_name_are_told_apart_and_chosen(browser, both):
     with Opened(browser, both, "#/answers") as view:
         choose = view.page.get_by_label("Study", exact=True)
         view.page.locator(".answer-row").first.wait_for()
