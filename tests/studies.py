@@ -37,3 +37,11 @@ def written(folder, study=STUDY, items=ITEMS, name="items.csv"):
 def resolved(study):
     """The experiment of a study file."""
     return resolve(*read_study(study))
+
+
+def changed(change):
+    """The study with another line at its end, or with one text in the place of another."""
+    if isinstance(change, str):
+        return f"{STUDY}{change}\n"
+    assert STUDY.count(change[0]) == 1
+    return STUDY.replace(*change)

@@ -12,198 +12,138 @@ import polars as pl
 import pytest
 from tests.cli.commands import FUNCTIONS, here
 from tests.spreadsheets import write_xlsx
-from tests.studies import STUDY, written
+from tests.studies import STUDY, changed, written
 
 import quaver
 from quaver.errors import QuaverError
 
-
-def changed(old, new):
-    assert STUDY.count(old) == 1
-    return STUDY.replace(old, new)
-
-
 ITEM, MODEL, LABELS = "gold: truth", "{name: fake, use: function}", "[positive, negative]"
+TEXT = '"{{ text }}"'
 _WITHOUT_ITEMS = STUDY.partition("items:")[0] + "prompt:" + STUDY.partition("prompt:")[2]
 
 STUDIES = {
     # columns
-    "a column of the text": (changed("{{ text }}", "{{ txt }}"), "study.yaml:6: items.text", "'text'?"),
-    "a column without braces": (changed('"{{ text }}"', "text"), "study.yaml:6: items.text", '"{{ text }}"'),
-    "single braces": (changed('"{{ text }}"', '"{text}"'), "study.yaml:6: items.text", '"{{ text }}"'),
-    "braces without quotation marks": (
-        changed('"{{ text }}"', "{{ text }}"),
-        "study.yaml:6: items.text",
-        '"{{',
-    ),
-    "half a pair of braces": (changed("{{ text }}", "{{ text }"), "study.yaml:6: items.text", "{{ column }}"),
-    "the ids": (changed("id: id", "id: idd"), "study.yaml:5: items.id", "'id'?"),
-    "the gold labels": (changed(ITEM, "gold: truht"), "study.yaml:7: items.gold", "'truth'?"),
-    "a column of groups": (changed(ITEM, "groups: [txet]"), "study.yaml:7: items.groups[0]", "'text'?"),
-    "the groups that are resampled": (changed(ITEM, "group: autor"), "study.yaml:7: items.group", "id, text"),
-    "a filter's column": (changed(ITEM, "where: {lang: en}"), "study.yaml:7: items.where.lang", "id, text"),
-    "a filter's value": (changed(ITEM, "where: {truth: good}"), "study.yaml:7: items.where", "positive (1)"),
-    "a coder": (changed(ITEM, "coders: [anna, ben]"), "study.yaml:7: items.coders[0]", "id, text"),
-    "the separator": (changed(ITEM, 'separator: ";"'), "study.yaml:5: items.id", "separator: ','"),
-    "two signs to separate": (
-        changed(ITEM, 'separator: "::"'),
-        "study.yaml:7: items.separator",
-        "1 or fewer",
-    ),
-    "the encoding": (changed(ITEM, "encoding: utf-9"), "items.encoding", "UTF-8"),
+    "a column of the text": (("{{ text }}", "{{ txt }}"), "6: items.text", "'text'?"),
+    "a column without braces": ((TEXT, "text"), "6: items.text", '"{{ text }}"'),
+    "single braces": ((TEXT, '"{text}"'), "6: items.text", '"{{ text }}"'),
+    "braces without quotation marks": ((TEXT, "{{ text }}"), "6: items.text", '"{{'),
+    "half a pair of braces": (("{{ text }}", "{{ text }"), "6: items.text", "{{ column }}"),
+    "the ids": (("id: id", "id: idd"), "5: items.id", "'id'?"),
+    "the gold labels": ((ITEM, "gold: truht"), "7: items.gold", "'truth'?"),
+    "a column of groups": ((ITEM, "groups: [txet]"), "7: items.groups[0]", "'text'?"),
+    "the groups that are resampled": ((ITEM, "group: autor"), "7: items.group", "id, text"),
+    "a filter's column": ((ITEM, "where: {lang: en}"), "7: items.where.lang", "id, text"),
+    "a filter's value": ((ITEM, "where: {truth: good}"), "7: items.where", "positive (1)"),
+    "a coder": ((ITEM, "coders: [anna, ben]"), "7: items.coders[0]", "id, text"),
+    "the separator": ((ITEM, 'separator: ";"'), "5: items.id", "separator: ','"),
+    "two signs to separate": ((ITEM, 'separator: "::"'), "7: items.separator", "1 or fewer"),
+    "the encoding": ((ITEM, "encoding: utf-9"), "items.encoding", "UTF-8"),
     # labels
-    "a gold label outside the set": (changed(LABELS, "[positive, neutral]"), "items.csv:3", "add the label"),
-    "no label": (changed(LABELS, "[positive, null]"), "study.yaml:2: task.labels[1]", '"null"'),
-    "a tilde for a label": (changed(LABELS, "[positive, ~]"), "study.yaml:2: task.labels[1]", "YAML reads"),
-    "a dash alone": (
-        changed(LABELS, "\n    - positive\n    -"),
-        "study.yaml:4: task.labels[1]",
-        "YAML reads",
-    ),
-    "true and false": (changed(LABELS, "[true, false]"), "study.yaml:2: task.labels[0]", '"true"'),
-    "a broken number": (changed(LABELS, "[1.5, 2.5]"), "study.yaml:2: task.labels[0]", '"1.5"'),
-    "a date": (changed(LABELS, "[2024-01-01, no]"), "study.yaml:2: task.labels[0]", '"2024-01-01"'),
-    "a label's code": (changed(LABELS, "[{code: null}, b]"), "study.yaml:2: task.labels[0].code", '"null"'),
-    "labels in one text": (
-        changed(LABELS, "positive, negative"),
-        "study.yaml:2: task.labels",
-        "[positive, neg",
-    ),
-    "a single label": (changed(LABELS, "[positive]"), "study.yaml:2: task.labels", "2 or more"),
-    "a label twice": (changed(LABELS, "[a, a]"), "study.yaml:2: task.labels[1]", "remove one"),
+    "a gold label outside the set": ((LABELS, "[positive, neutral]"), "items.csv:3", "add the label"),
+    "no label": ((LABELS, "[positive, null]"), "2: task.labels[1]", '"null"'),
+    "a tilde for a label": ((LABELS, "[positive, ~]"), "2: task.labels[1]", "YAML reads"),
+    "a dash alone": ((LABELS, "\n    - positive\n    -"), "4: task.labels[1]", "YAML reads"),
+    "true and false": ((LABELS, "[true, false]"), "2: task.labels[0]", '"true"'),
+    "a broken number": ((LABELS, "[1.5, 2.5]"), "2: task.labels[0]", '"1.5"'),
+    "a date": ((LABELS, "[2024-01-01, no]"), "2: task.labels[0]", '"2024-01-01"'),
+    "a label's code": ((LABELS, "[{code: null}, b]"), "2: task.labels[0].code", '"null"'),
+    "labels in one text": ((LABELS, "positive, negative"), "2: task.labels", "[positive, neg"),
+    "a single label": ((LABELS, "[positive]"), "2: task.labels", "2 or more"),
+    "a label twice": ((LABELS, "[a, a]"), "2: task.labels[1]", "remove one"),
     "an answer for no label": (
-        changed("instruction:", "answers: {positve: P}\n  instruction:"),
-        "study.yaml:9: prompt.answers.positve",
+        ("instruction:", "answers: {positve: P}\n  instruction:"),
+        "9: prompt.answers.positve",
         "'positive'?",
     ),
-    "the level": (changed("task:", "task:\n  level: ranked"), "study.yaml:2: task.level", "'ordinal'"),
+    "the level": (("task:", "task:\n  level: ranked"), "2: task.level", "'ordinal'"),
     # keys
-    "a misspelt key": (STUDY + "repeates: 2\n", "study.yaml:12: repeates", "'repeats'?"),
-    "temperature": (STUDY + "temperature: 0.7\n", "study.yaml:12: temperature", "decoding: {greedy: {temper"),
-    "max_tokens": (
-        STUDY + "max_tokens: 5\n",
-        "study.yaml:12: max_tokens",
-        "decoding: {greedy: {max_tokens: 5}}",
-    ),
-    "labels at the top": (STUDY + "labels: [a, b]\n", "study.yaml:12: labels", 'task: {labels: ["a", "b"]}'),
-    "text at the top": (STUDY + "text: tweet\n", "study.yaml:12: text", "items: {text:"),
-    "gold at the top": (STUDY + "gold: truth\n", "study.yaml:12: gold", "items: {gold:"),
-    "instruction at the top": (STUDY + "instruction: A?\n", "study.yaml:12: instruction", "prompt: {instr"),
-    "a model at the top": (STUDY + "model: gpt-5\n", "study.yaml:12: model", "models: [openai/"),
-    "another tool's key": (STUDY + "metrics: [accuracy]\n", "study.yaml:12: metrics", "measures: ["),
-    "a budget's key": (STUDY + "budget: {dollars: 5}\n", "study.yaml:12: budget.dollars", "money"),
-    "a decoding's key": (STUDY + "decoding: {hot: {temprature: 1}}\n", "study.yaml:12", "'temperature'?"),
-    "a key twice": (STUDY + "task: {labels: [a, b]}\n", "study.yaml:12", "remove one"),
-    "no models": (STUDY.partition("models:")[0], "study.yaml: models", "models: ["),
-    "no items": (_WITHOUT_ITEMS, "study.yaml: items", 'items: {"source"'),
+    "a misspelt key": ("repeates: 2", "12: repeates", "'repeats'?"),
+    "temperature": ("temperature: 0.7", "12: temperature", "decoding: {greedy: {temper"),
+    "max_tokens": ("max_tokens: 5", "12: max_tokens", "decoding: {greedy: {max_tokens: 5}}"),
+    "labels at the top": ("labels: [a, b]", "12: labels", 'task: {labels: ["a", "b"]}'),
+    "text at the top": ("text: tweet", "12: text", "items: {text:"),
+    "gold at the top": ("gold: truth", "12: gold", "items: {gold:"),
+    "instruction at the top": ("instruction: A?", "12: instruction", "prompt: {instr"),
+    "a model at the top": ("model: gpt-5", "12: model", "models: [openai/"),
+    "another tool's key": ("metrics: [accuracy]", "12: metrics", "measures: ["),
+    "a budget's key": ("budget: {dollars: 5}", "12: budget.dollars", "money"),
+    "a key twice": ("task: {labels: [a, b]}", "12", "remove one"),
+    "no models": ((STUDY, STUDY.partition("models:")[0]), "study.yaml: models", "models: ["),
+    "no items": ((STUDY, _WITHOUT_ITEMS), "study.yaml: items", 'items: {"source"'),
     # types
     "a prompt as a text": (
-        changed("prompt:\n  instruction: Is", "prompt: Is"),
-        "study.yaml:8: prompt",
+        ("prompt:\n  instruction: Is", "prompt: Is"),
+        "8: prompt",
         'prompt: {"instruction"',
     ),
-    "items as a text": (_WITHOUT_ITEMS + "items: a.csv\n", "study.yaml:7: items", 'items: {"source"'),
-    "a word for a number": (STUDY + "repeats: three\n", "study.yaml:12: repeats", "repeats: 1"),
-    "none at all": (STUDY + "repeats: 0\n", "study.yaml:12: repeats", "1 or more"),
-    "half a repeat": (STUDY + "repeats: 2.5\n", "study.yaml:12: repeats", "a whole number"),
-    "a comma in a number": (STUDY + 'decoding: {hot: {temperature: "0,7"}}\n', "study.yaml:12", "a number"),
-    "a percent": (STUDY + "decoding: {hot: {top_p: 50%}}\n", "study.yaml:12: decoding.hot.top_p", "a number"),
-    "below zero": (STUDY + "decoding: {hot: {temperature: -1}}\n", "study.yaml:12", "0 or more"),
-    "a decoding without a name": (
-        STUDY + "decoding: {temperature: 1}\n",
-        "study.yaml:12",
-        "{greedy: {temper",
-    ),
-    "a list of decodings": (STUDY + "decoding: [0.7]\n", "study.yaml:12: decoding", '"greedy"'),
-    "measures as a text": (STUDY + "measures: accuracy\n", "study.yaml:12: measures", "[accuracy]"),
-    "variants without a dash": (STUDY + "variants: {use: position}\n", "study.yaml:12: variants", "dash"),
-    "a budget as a number": (STUDY + "budget: 5\n", "study.yaml:12: budget", '"money": 5'),
+    "items as a text": ((STUDY, _WITHOUT_ITEMS + "items: a.csv\n"), "7: items", 'items: {"source"'),
+    "a word for a number": ("repeats: three", "12: repeats", "repeats: 1"),
+    "none at all": ("repeats: 0", "12: repeats", "1 or more"),
+    "half a repeat": ("repeats: 2.5", "12: repeats", "a whole number"),
+    "a comma in a number": ('decoding: {hot: {temperature: "0,7"}}', "12", "a number"),
+    "a percent": ("decoding: {hot: {top_p: 50%}}", "12: decoding.hot.top_p", "a number"),
+    "a decoding without a name": ("decoding: {temperature: 1}", "12", "{greedy: {temper"),
+    "a list of decodings": ("decoding: [0.7]", "12: decoding", '"greedy"'),
+    "measures as a text": ("measures: accuracy", "12: measures", "[accuracy]"),
+    "variants without a dash": ("variants: {use: position}", "12: variants", "dash"),
+    "a budget as a number": ("budget: 5", "12: budget", '"money": 5'),
     # files
-    "a file of items": (changed("items.csv", "itmes.csv"), "itmes.csv", "'items.csv'?"),
-    "a folder of items": (changed("items.csv", "."), "", "name a file"),
-    "a source of items": (changed("items.csv", "anes69"), "study.yaml:4: items.source", "anes96"),
-    "examples": (changed(ITEM, "examples: train.csv"), "train.csv", "relative to the study file"),
-    "a study to reuse": (STUDY + "reuse: [../nowhere]\n", "study.yaml:12: reuse[0]", "has been run"),
+    "a file of items": (("items.csv", "itmes.csv"), "itmes.csv", "'items.csv'?"),
+    "a folder of items": (("items.csv", "."), "", "name a file"),
+    "a source of items": (("items.csv", "anes69"), "4: items.source", "anes96"),
+    "examples": ((ITEM, "examples: train.csv"), "train.csv", "relative to the study file"),
+    "a study to reuse": ("reuse: [../nowhere]", "12: reuse[0]", "has been run"),
     # models
-    "an engine": (changed("use: function", "use: llamacp"), "study.yaml:11: models[0].use", "'llamacpp'?"),
-    "a provider as an engine": (changed("use: function", "use: opneai"), "study.yaml:11", "openai/MODEL"),
-    "a provider": (changed(MODEL, "opneai/gpt-5"), "study.yaml:11: models[0]", "openai/gpt-5-mini"),
-    "no engine": (changed(MODEL, "{name: fake}"), "study.yaml:11: models[0].use", "llamacpp"),
-    "no name": (changed(MODEL, "{use: function}"), "study.yaml:11: models[0].name", "name:"),
-    "two of one name": (STUDY + f"  - {MODEL}\n", "study.yaml:10: models", "a `name` of its own"),
-    "weights": (changed(MODEL, "none.gguf"), "study.yaml:11: models[0]", "check the path"),
+    "an engine": (("use: function", "use: llamacp"), "11: models[0].use", "'llamacpp'?"),
+    "a provider as an engine": (("use: function", "use: opneai"), "11", "openai/MODEL"),
+    "a provider": ((MODEL, "opneai/gpt-5"), "11: models[0]", "openai/gpt-5-mini"),
+    "no engine": ((MODEL, "{name: fake}"), "11: models[0].use", "llamacpp"),
+    "no name": ((MODEL, "{use: function}"), "11: models[0].name", "name:"),
+    "two of one name": ("  - {name: fake, use: function}", "10: models", "a `name` of its own"),
+    "weights": ((MODEL, "none.gguf"), "11: models[0]", "check the path"),
     "an engine's option": (
-        changed("function}", "llamacpp, model: smollm2-135m-instruct, modle: x}"),
-        "study.yaml:11: models[0].modle",
+        ("function}", "llamacpp, model: smollm2-135m-instruct, modle: x}"),
+        "11: models[0].modle",
         "'mode'?",
     ),
-    "a preset": (
-        changed("function}", "openai_compatible, preset: opneai, model: m}"),
-        "study.yaml:11: models[0]",
-        "'openai'?",
-    ),
+    "a preset": (("function}", "openai_compatible, preset: opneai, model: m}"), "11: models[0]", "'openai'?"),
     "a key": (
-        changed("function}", "openai_compatible, model: m, key: sk-proj-abcdefghijklmnopqrstuvwxyz01234567}"),
-        "study.yaml:11: models[0].key",
+        ("function}", "openai_compatible, model: m, key: sk-proj-abcdefghijklmnopqrstuvwxyz01234567}"),
+        "11: models[0].key",
         "names the variable",
     ),
-    "half a price": (changed("function}", "function, price: {input: 1}}"), "study.yaml:11", "output: 0.6"),
-    "a price": (
-        changed("function}", "function, price: gpt-99}"),
-        "study.yaml:11: models[0].price",
-        "genai-prices",
-    ),
-    "a model's factor": (changed("function}", "function, only: {tone: curt}}"), "study.yaml:11", "remove it"),
+    "half a price": (("function}", "function, price: {input: 1}}"), "11", "output: 0.6"),
+    "a price": (("function}", "function, price: gpt-99}"), "11: models[0].price", "genai-prices"),
+    "a model's factor": (("function}", "function, only: {tone: curt}}"), "11", "remove it"),
     # plug-ins
-    "a measure": (STUDY + "measures: [accuracie]\n", "study.yaml:12: measures[0]", "'accuracy'?"),
-    "a measure's option": (STUDY + "measures: [{use: f1, missng: drop}]\n", "study.yaml:12", "'missing'?"),
-    "a measure's value": (STUDY + "measures: [{use: accuracy, missing: keep}]\n", "study.yaml:12", "'drop'"),
-    "a measure's column": (STUDY + "measures: [{use: f1, by: [modle]}]\n", "study.yaml:12", "'model'?"),
-    "a measure's model": (STUDY + "measures: [{use: f1, only: {model: gpt}}]\n", "study.yaml:12", "fake"),
-    "a measure's evaluator": (
-        STUDY + "measures: [{use: f1, evaluator: frist}]\n",
-        "study.yaml:12",
-        "marked_label",
-    ),
-    "an evaluator": (STUDY + "evaluators: [first_lable]\n", "study.yaml:12: evaluators[0]", "'first_label'?"),
-    "an evaluator's option": (
-        STUDY + "evaluators: [{use: json_field, feild: x}]\n",
-        "study.yaml:12",
-        "'field'?",
-    ),
-    "a family": (STUDY + "variants: [paraphrase]\n", "study.yaml:12: variants[0]", "'paraphrases'?"),
-    "a family's option": (
-        STUDY + "variants: [{use: instructions, text: {a: b}}]\n",
-        "study.yaml:12",
-        "'texts'?",
-    ),
-    "an engine of paraphrases": (
-        STUDY + "variants: [{use: paraphrases, engine: gpt}]\n",
-        "study.yaml:12: variants[0]",
-        "surface",
-    ),
-    "a follow-up": (STUDY + "follow_ups: [why]\n", "study.yaml:12: follow_ups[0]", "verbal"),
+    "a measure": ("measures: [accuracie]", "12: measures[0]", "'accuracy'?"),
+    "a measure's option": ("measures: [{use: f1, missng: drop}]", "12", "'missing'?"),
+    "a measure's value": ("measures: [{use: accuracy, missing: keep}]", "12", "'drop'"),
+    "a measure's column": ("measures: [{use: f1, by: [modle]}]", "12", "'model'?"),
+    "a measure's model": ("measures: [{use: f1, only: {model: gpt}}]", "12", "fake"),
+    "a measure's evaluator": ("measures: [{use: f1, evaluator: frist}]", "12", "marked_label"),
+    "an evaluator": ("evaluators: [first_lable]", "12: evaluators[0]", "'first_label'?"),
+    "an evaluator's option": ("evaluators: [{use: json_field, feild: x}]", "12", "'field'?"),
+    "a family": ("variants: [paraphrase]", "12: variants[0]", "'paraphrases'?"),
+    "an engine of paraphrases": ("variants: [{use: paraphrases, engine: gpt}]", "12: variants[0]", "surface"),
+    "a follow-up": ("follow_ups: [why]", "12: follow_ups[0]", "verbal"),
     "a conclusion's column": (
-        STUDY + "conclusions: [{formula: share(positive) ~ age, effect: age > 0}]\n",
-        "study.yaml:12: conclusions[0]",
+        "conclusions: [{formula: share(positive) ~ age, effect: age > 0}]",
+        "12: conclusions[0]",
         "id, text",
     ),
     "a conclusion's label": (
-        STUDY + "conclusions: [{formula: share(good) ~ id, effect: id > 0}]\n",
-        "study.yaml:12: conclusions[0]",
+        "conclusions: [{formula: share(good) ~ id, effect: id > 0}]",
+        "12: conclusions[0]",
         "positive",
     ),
     # YAML
-    "a tab": (changed("  labels", "\tlabels"), "study.yaml:2", "indent with spaces"),
-    "a colon": (
-        changed("Is this positive", "Is this: positive"),
-        "study.yaml:9",
-        "quote texts that hold a colon",
-    ),
-    "an empty file": ("", "study.yaml", "quaver init"),
-    "a list for a study": ("- a\n- b\n", "study.yaml", "quaver init"),
+    "a tab": (("  labels", "\tlabels"), "2", "indent with spaces"),
+    "a colon": (("Is this positive", "Is this: positive"), "9", "quote texts that hold a colon"),
+    "an empty file": ((STUDY, ""), "study.yaml", "quaver init"),
+    "a list for a study": ((STUDY, "- a\n- b\n"), "study.yaml", "quaver init"),
 }
-"""What the study file says; where the error points to; what it names."""
+"""What is added to the study file, or is changed in it; where the error points to; what it names."""
 
 
 def opened(path, study):
@@ -215,13 +155,14 @@ def _positive(text, prompt):
     return "positive"
 
 
-@pytest.mark.parametrize(("study", "where", "names"), STUDIES.values(), ids=STUDIES)
-def test_a_mistake_in_a_study_file(study, where, names, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(("change", "where", "names"), STUDIES.values(), ids=STUDIES)
+def test_a_mistake_in_a_study_file(change, where, names, tmp_path, monkeypatch, capsys):
+    study = changed(change)
     path = written(tmp_path, study)
     with pytest.raises(QuaverError) as caught:
         opened(path, study).plan()
     error = caught.value
-    assert where in str(error.where)
+    assert (f"study.yaml:{where}" if where[:1].isdigit() else where) in str(error.where)
     assert error.where
     assert error.fix, str(error)
     assert names in f"{error.expected} {error.found} {error.fix}", str(error)
