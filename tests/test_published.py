@@ -4,14 +4,13 @@ import importlib.util
 import re
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
 from tests.papers.planted import alpha as alpha_of
 from tests.papers.planted import alphas
 
-from quaver.errors import QuaverError, SpecError, UnknownName
+from quaver.errors import SpecError, UnknownName
 
 PUBLISHED = Path(__file__).parents[1] / "examples" / "published"
 RECIPES = sorted(path.parent.name for path in PUBLISHED.glob("*/published.yaml"))
@@ -194,9 +193,7 @@ def test_scores_by_temperature(run, tmp_path):
         (("measure: accuracy, value: '0.88'", "measure: f1, estimate: f3, value: '0.88'"), SpecError),
     ],
 )
-def test_a_mistake_is_one_error(
-    run: ModuleType, tmp_path: Path, change: tuple[str, str], kind: type[QuaverError]
-) -> None:
+def test_a_mistake_is_one_error(run, tmp_path, change, kind):
     with pytest.raises(kind):
         run.recomputed(written(tmp_path, PUBLISHED_FILE.replace(*change, 1)))
 

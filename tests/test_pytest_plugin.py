@@ -1,13 +1,9 @@
 """The pytest plugin: studies as a fixture, and assertions that say what they found."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -17,33 +13,32 @@ from tests.test_action import EXAMPLE, RULE
 
 import quaver
 from quaver.errors import MeasureError, UnknownName
-from quaver.pytest_plugin import OpenStudy, assert_no_loss, assert_stable
+from quaver.pytest_plugin import assert_no_loss, assert_stable
 
 
 @pytest.fixture(scope="module")
-def fine(tmp_path_factory: pytest.TempPathFactory) -> quaver.Study:
+def fine(tmp_path_factory):
     return study(tmp_path_factory.mktemp("fine") / "a", right, VARIED)
 
 
 @pytest.fixture(scope="module")
-def poorer(tmp_path_factory: pytest.TempPathFactory) -> quaver.Study:
+def poorer(tmp_path_factory):
     return study(tmp_path_factory.mktemp("poorer") / "b", curtly, VARIED)
 
 
-def test_stable_labels_pass(fine: quaver.Study) -> None:
+def test_stable_labels_pass(fine):
     (one,) = assert_stable(fine, 0.8)
-    assert one.low is not None
     assert one.low >= 0.8
 
 
-def test_unstable_ones_fail_and_the_items_are_named(poorer: quaver.Study) -> None:
+def test_unstable_ones_fail_and_the_items_are_named(poorer):
     with pytest.raises(AssertionError, match="inter_pss of 'b'") as caught:
         assert_stable(poorer, 0.95)
     assert "it is lower" in str(caught.value) or "cannot tell" in str(caught.value)
     assert "item i" in str(caught.value)
 
 
-def test_what_is_not_defined_is_not_stable(tmp_path: Path) -> None:
+def test_what_is_not_defined_is_not_stable(tmp_path):
     one = study(tmp_path / "a", right)
     with pytest.raises(AssertionError, match="not defined: "):
         assert_stable(one)
@@ -53,7 +48,7 @@ def test_what_is_not_defined_is_not_stable(tmp_path: Path) -> None:
         assert_stable(one, measure="inter_ps")
 
 
-def test_no_loss_passes_and_a_loss_fails_with_the_items(fine: quaver.Study, poorer: quaver.Study) -> None:
+def test_no_loss_passes_and_a_loss_fails_with_the_items(fine, poorer):
     assert assert_no_loss(fine).held
     assert assert_no_loss(fine, fine, margin=0.07).held
     with pytest.raises(AssertionError, match="Fails: accuracy, a loss of ") as caught:
@@ -63,12 +58,12 @@ def test_no_loss_passes_and_a_loss_fails_with_the_items(fine: quaver.Study, poor
         assert_no_loss(poorer, fine)
 
 
-def test_with_a_margin_a_loss_must_be_ruled_out(fine: quaver.Study) -> None:
+def test_with_a_margin_a_loss_must_be_ruled_out(fine):
     with pytest.raises(AssertionError, match=r"a loss of up to 6 points could hide"):
         assert_no_loss(fine, fine, margin=0.02)
 
 
-def test_a_rise_is_a_loss_where_less_is_better(tmp_path: Path) -> None:
+def test_a_rise_is_a_loss_where_less_is_better(tmp_path):
     one, other = study(tmp_path / "a", right, VARIED), study(tmp_path / "b", curtly, VARIED)
     with pytest.raises(AssertionError, match="a rise of"):
         assert_no_loss(other, one, measure="spread")
@@ -77,7 +72,7 @@ def test_a_rise_is_a_loss_where_less_is_better(tmp_path: Path) -> None:
     assert ITEMS
 
 
-def run_pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_pytest(folder, *arguments):
     """Run pytest as in another repository."""
     return subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments],
@@ -91,15 +86,15 @@ def run_pytest(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str
 
 
 @pytest.mark.long
-def test_the_example_repository_s_tests(tmp_path: Path) -> None:
+def test_the_example_repository_s_tests(tmp_path):
     shutil.copytree(EXAMPLE, tmp_path / "repository")
     folder = tmp_path / "repository"
     sys.path.insert(0, str(folder))
     try:
-        from model import annotate  # type: ignore[import-not-found]
+        from model import annotate
     finally:
         sys.path.remove(str(folder))
-    functions: dict[str, Any] = {"stand-in": annotate}
+    functions = {"stand-in": annotate}
     before = quaver.Study.open(folder / "prompts" / "tickets.yaml", functions=functions)
     done = run_pytest(folder, "--quaver-offline")
     assert "2 skipped" in done.stdout, done.stdout
@@ -115,7 +110,7 @@ def test_the_example_repository_s_tests(tmp_path: Path) -> None:
     assert "item 102: billing → bug (true: billing)" in done.stdout
 
 
-def test_a_test_run_that_does_not_use_it_does_not_pay_for_it(tmp_path: Path) -> None:
+def test_a_test_run_that_does_not_use_it_does_not_pay_for_it(tmp_path):
     (tmp_path / "test_nothing.py").write_text(
         "import sys\n\n"
         "def test_nothing():\n"
@@ -127,10 +122,10 @@ def test_a_test_run_that_does_not_use_it_does_not_pay_for_it(tmp_path: Path) -> 
     assert "1 passed" in done.stdout, done.stdout
 
 
-def test_fields_are_guarded_together_or_one_by_name(tmp_path: Path) -> None:
+def test_fields_are_guarded_together_or_one_by_name(tmp_path):
     near = compared_field(tmp_path / "near", "amount", lambda at: at * 1.5 + 0.25)
     far = compared_field(tmp_path / "far", "amount", lambda at: at * 1.5 + 2)
-    whole, baseline = (quaver.Study(one.source.whole) for one in (far, near))  # type: ignore[attr-defined]
+    whole, baseline = (quaver.Study(one.source.whole) for one in (far, near))
     assert assert_no_loss(whole, baseline).held  # no number was exact before, either
     assert assert_no_loss(whole, baseline, field="topics").held
     for after, before in ((far, near), (far, baseline), (far, tmp_path / "near"), (whole, near)):
@@ -144,7 +139,7 @@ def test_fields_are_guarded_together_or_one_by_name(tmp_path: Path) -> None:
     assert_stable(whole, 0.5, measure="compliance", field="amount")
 
 
-def test_the_fixture_opens_a_field_and_keeps_functions_apart(tmp_path: Path, quaver_study: OpenStudy) -> None:
+def test_the_fixture_opens_a_field_and_keeps_functions_apart(tmp_path, quaver_study):
     compared_field(tmp_path / "one", "topics", lambda at: ["tax"])
     said = '{"topics": ["tax"], "amount": 0}'
     functions = [{"m": lambda text, prompt: said} for _ in range(2)]

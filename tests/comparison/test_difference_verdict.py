@@ -28,7 +28,7 @@ def one(low, high, measure="accuracy", **more):
         ("label_shares", -0.02, 0.04, "cannot tell"),
     ],
 )
-def test_the_interval_decides(measure: str, low: float, high: float, kind: str) -> None:
+def test_the_interval_decides(measure, low, high, kind):
     assert verdict_on(one(low, high, measure)).kind == kind
 
 

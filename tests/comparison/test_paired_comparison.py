@@ -149,9 +149,7 @@ def two(tmp_path_factory):
 
 
 @pytest.mark.parametrize("measure", registry.names("measures"))
-def test_every_measure_has_a_paired_difference_or_a_reason(
-    two: tuple[quaver.Study, quaver.Study], measure: str
-) -> None:
+def test_every_measure_has_a_paired_difference_or_a_reason(two, measure):
     differences = compare(*two, measures=[measure], resamples=100).differences
     assert read_bound(f"{measure} < 0", "if").about(differences)
     for difference in differences:

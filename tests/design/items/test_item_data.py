@@ -1,10 +1,8 @@
 """Tables that Python holds: every library's frame gives the rows that a file with the same cells gives."""
 
 import json
-from collections.abc import Callable
 from datetime import date, datetime
 from pathlib import Path
-from typing import Any
 
 import jinja2
 import numpy as np
@@ -48,7 +46,7 @@ class Capsule:
         dict,
     ],
 )
-def test_every_table_gives_the_same_rows(make: Callable[[Any], Any]) -> None:
+def test_every_table_gives_the_same_rows(make):
     found = items_from(make(COLUMNS), where="mine")
     assert found == ROWS
     assert found[1].where == "mine: row 2"

@@ -1,7 +1,6 @@
 """Items: what is read from each kind of file, samples, ids, groups."""
 
 import json
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -61,9 +60,7 @@ def test_every_kind_of_file_gives_the_same_rows(tmp_path, name):
         ("x.csv", "a,b\n1,2,3\n", "x.csv:2", "3 cells"),
     ],
 )
-def test_a_damaged_file_is_an_error_that_names_the_line(
-    tmp_path: Path, name: str, content: str, where: str, said: str
-) -> None:
+def test_a_damaged_file_is_an_error_that_names_the_line(tmp_path, name, content, where, said):
     (tmp_path / name).write_text(content)
     with pytest.raises(ItemError) as caught:
         read_rows(tmp_path / name)

@@ -3,7 +3,6 @@
 import time
 import zipfile
 from contextlib import suppress
-from pathlib import Path
 from random import Random
 
 import polars as pl
@@ -164,7 +163,7 @@ def test_sheets_that_are_one_part_are_refused(tmp_path):
     [pl.select(a=pl.repeat("x" * 1000, 600_000)), pl.select(a=pl.repeat(None, 10_000_001, dtype=pl.Int8))],
     ids=["text", "cells"],
 )
-def test_a_small_parquet_file_of_many_cells_is_refused(table: pl.DataFrame, tmp_path: Path) -> None:
+def test_a_small_parquet_file_of_many_cells_is_refused(table, tmp_path):
     table.write_parquet(tmp_path / "a[1].parquet")
     with pytest.raises(ItemError, match="unpacks to more"):
         read_rows(tmp_path / "a[1].parquet")

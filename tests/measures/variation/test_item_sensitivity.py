@@ -122,7 +122,7 @@ def test_what_is_said_of_unequal_predictions_has_the_jackknifed_value_and_no_key
 
 
 @pytest.mark.parametrize("measure", [sensitivity, consistency, inter_pss])
-def test_items_that_never_got_a_label_are_counted_where_that_is_agreement(measure) -> None:
+def test_items_that_never_got_a_label_are_counted_where_that_is_agreement(measure):
     labels = [*"ab", None, None, *"ab"]
     frame = pl.DataFrame(
         {"item": [1, 1, 2, 2, 3, 3], "variant": [1, 2] * 3, "label": labels, "gold": ["a"] * 6}

@@ -1,7 +1,5 @@
 """Which texts go wrong is found in the table, declared or not; hand labels that were chosen are found out."""
 
-from pathlib import Path
-
 import numpy as np
 import polars as pl
 import pytest
@@ -66,9 +64,7 @@ def test_a_column_that_nobody_declared_is_named_where_its_texts_go_wrong(tmp_pat
     ("long", "length", "with more than 38 words"),
     ("late", "place", "in the last eighth of the table"),
 ])  # fmt: skip
-def test_so_are_the_longest_texts_and_the_last_rows(
-    tmp_path: Path, which: str, column: str, level: str
-) -> None:
+def test_so_are_the_longest_texts_and_the_last_rows(tmp_path, which, column, level):
     words = 5 + np.arange(N) * 7 % 38
     wrong = (words > 38) if which == "long" else (np.arange(N) >= 265)
     study = opened(tmp_path, wrong=wrong, by_hand=np.ones(N, bool), words=words)

@@ -1,8 +1,5 @@
 """What a study file says of its measures holds, and a name that the study does not have is a mistake."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
 from tests.studies import ITEMS
 
@@ -50,7 +47,7 @@ BY_ITSELF = [
 
 
 @pytest.mark.parametrize("measure", BY_ITSELF, ids=map(str, BY_ITSELF))
-def test_names_are_checked_when_a_study_is_opened(measure: dict[str, Any], tmp_path: Path) -> None:
+def test_names_are_checked_when_a_study_is_opened(measure, tmp_path):
     with pytest.raises(QuaverError) as caught:
         opened(tmp_path, {"use": "accuracy"}, measure)
     assert str(caught.value).startswith("measures[1]")
@@ -69,7 +66,7 @@ def test_names_are_checked_when_a_study_is_opened(measure: dict[str, Any], tmp_p
         {"use": "accuracy", "by": ["wordding"]},
     ],
 )
-def test_what_fails_in_a_report_is_one_entry(measure: dict[str, Any], tmp_path: Path) -> None:
+def test_what_fails_in_a_report_is_one_entry(measure, tmp_path):
     opened(tmp_path, {"use": "accuracy"}).run()
     study = opened(tmp_path, measure, {"use": "accuracy", "evaluator": "strict"})  # edited since
     failed, *others = study.estimates()
