@@ -1,7 +1,5 @@
 """The demo's study, smaller, on the real embedded model and real voters, from its file to its report."""
 
-import csv
-import sqlite3
 from importlib.resources import files
 
 import pytest
@@ -73,21 +71,3 @@ def test_prompts_share_what_they_have_in_common(study):
     assert model.cost.high == 0
     assert model.stored == model.calls == plan.calls
     assert model.new_tokens < model.prompt_tokens / 10
-
-
-def test_the_report_and_the_table_hold_the_same_estimates(study):
-    report = study.report()
-    assert report.name == "report.html"
-    with (study.folder / "estimates.csv").open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    estimates = study.estimates()
-    written = [(row["measure"], row["value"]) for row in rows[: len(estimates)]]  # the report adds its own
-    assert written == [(one.measure, "" if one.value is None else repr(one.value)) for one in estimates]
-
-
-def test_answers_can_be_read_without_quaver(study):
-    with sqlite3.connect(study.folder / "responses.db") as db:
-        names = [column[0] for column in db.execute("SELECT * FROM answers LIMIT 1").description]
-        (rows,) = db.execute("SELECT count(*) FROM answers").fetchone()
-    assert rows == VOTERS * 16 * 3
-    assert {"model", "variant", "decoding", "item", "repeat", "text", "messages"} <= set(names)

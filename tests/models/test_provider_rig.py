@@ -10,7 +10,7 @@ from tests.models.knob_table import knob_table
 from tests.models.provider_rig import rigged
 
 from quaver.core.instrument import record_in
-from quaver.errors import ModelError, RateLimited
+from quaver.errors import ModelError
 from quaver.models.served.presets import PRESETS as PRESETS_OF_SERVERS
 from quaver.study.session import Study
 
@@ -226,13 +226,6 @@ def test_the_documented_knobs_are_those_that_are_sent(monkeypatch):
     for preset in PRESETS_OF_SERVERS.values():
         monkeypatch.delenv(preset.key or "NONE", raising=False)
     assert knob_table() in Path("docs/models.md").read_text(encoding="utf-8")
-
-
-def test_a_spent_account_is_said_so(tmp_path):
-    with rigged(lambda body, path, n: rig.error(402, "Insufficient credits.")) as provider:
-        with pytest.raises(RateLimited, match="credit"):
-            study(tmp_path, {"base_url": provider.url}, {}).run()
-        assert len(provider.sent) <= 4
 
 
 def test_a_reply_without_an_answer_says_why(tmp_path):

@@ -165,22 +165,3 @@ def test_servers_may_run_one_after_another(tmp_path):
         assert of_both(nowhere, url).run().done == 40, "the first has nothing left to answer"
     assert len(first.good) == 40
     assert of_both(nowhere, nowhere).run().missing == 0
-
-
-def test_what_another_study_has_answered_needs_no_server(tmp_path):
-    with serving() as (url, _):
-        study(tmp_path / "there", url, items=20).run()
-    document = study(tmp_path / "here", url, items=20).spec.model_dump(mode="json", exclude_unset=True)
-    document["reuse"] = [str(tmp_path / "there" / "study")]
-    outcome = Study.open(document, folder=tmp_path / "here" / "study").run()
-    assert (outcome.reused, outcome.done, outcome.missing) == (40, 0, 0)
-
-
-def test_errors_are_asked_again_on_request(tmp_path):
-    with serving(faults=0.5, kinds=["500"]) as (url, server):
-        asked = study(tmp_path, url, items=100, retries=0)
-        assert asked.run().errors > 0
-        server.faults = 0.0
-        assert asked.run().done == 0
-        assert asked.run(retry_errors=True).errors == 0
-    check(tmp_path, 200)

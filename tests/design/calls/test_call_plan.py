@@ -152,11 +152,6 @@ def test_the_order_of_work_shares_what_can_be_shared(texts, variants):
     assert read(prompts) <= 1.1 * fewest(prompts)
 
 
-def test_the_trie_of_the_test_itself():
-    assert fewest(["abc", "abd", "x"]) == read(["abc", "abd", "x"]) == 5
-    assert read(["abc", "x", "abd"]) == 7
-
-
 def test_an_instruction_that_holds_the_item_is_written_for_each_item():
     asked = experiment(
         VOTERS[:4],
@@ -180,24 +175,6 @@ def with_decoding(decoding):
     return experiment(["one", "two"], BASE.variants, [decoding], 2)
 
 
-DECIDE = {
-    "temperature": replace(GREEDY, temperature=0.5),
-    "top_p": replace(GREEDY, top_p=0.9),
-    "top_k": replace(GREEDY, top_k=40),
-    "min_p": replace(GREEDY, min_p=0.1),
-    "repeat_penalty": replace(GREEDY, repeat_penalty=1.1),
-    "max_tokens": replace(GREEDY, max_tokens=9),
-    "stop": replace(GREEDY, stop=("\n",)),
-    "constraint": replace(GREEDY, constraint="labels"),
-    "logprobs": replace(GREEDY, logprobs=5),
-}
-
-
-@pytest.mark.parametrize("decoding", DECIDE.values(), ids=DECIDE)
-def test_every_setting_of_a_decoding_decides(decoding):
-    assert not keys(BASE) & keys(with_decoding(decoding))
-
-
 def test_the_identity_of_the_model_decides_and_its_name_does_not():
     assert not keys(BASE, "weights") & keys(BASE, "other weights")
     renamed = experiment(["one", "two"], BASE.variants, repeats=2, models=["n"])
@@ -207,32 +184,6 @@ def test_the_identity_of_the_model_decides_and_its_name_does_not():
 def test_the_seed_decides_where_something_is_drawn():
     assert not keys(with_decoding(DRAWN)) & keys(with_decoding(replace(DRAWN, seed=2)))
     assert keys(BASE) == keys(with_decoding(replace(GREEDY, seed=2)))
-
-
-def test_what_does_not_reach_the_model_does_not_decide():
-    renamed = experiment(
-        ["one", "two"],
-        [replace(v, id=v.id.upper(), factors={}, origin={"x": 1}, explains=True) for v in BASE.variants],
-        [replace(GREEDY, name="other")],
-        2,
-        note=["x", "y"],
-    )
-    assert keys(renamed) == keys(BASE)
-
-
-def test_answers_decide_where_they_constrain():
-    def asked(constraint, answer):
-        one = variant("a", answers={"pos": answer, "neg": "n"})
-        return keys(experiment(["one"], [one], [replace(GREEDY, constraint=constraint)]))
-
-    assert asked("none", "p") == asked("none", "q")
-    assert not asked("labels", "p") & asked("labels", "q")
-
-
-def test_messages_decide_and_their_borders_count():
-    one = experiment(["x"], [variant("a", system="s")])
-    other = experiment(["x"], [variant("a", system="s\x1e")])
-    assert not keys(one) & keys(other)
 
 
 def test_more_items_variants_decodings_and_repeats_keep_the_keys():
@@ -248,16 +199,6 @@ def test_more_items_variants_decodings_and_repeats_keep_the_keys():
 # ----------------------------------------------------------------------------- twins
 
 
-def test_variants_that_render_alike_are_asked_apart():
-    asked = experiment(["one", "two"], [variant("a"), variant("b")])
-    assert len(keys(asked)) == 4
-
-
-def test_items_of_the_same_text_are_asked_apart():
-    asked = experiment(["same", "other", "same", "same"], [variant("a"), variant("b")], repeats=2)
-    assert len(keys(asked)) == 16
-
-
 def test_decodings_that_differ_in_name_alone_are_asked_apart():
     asked = experiment(["one"], [variant("a")], [GREEDY, replace(GREEDY, name="again", seed=7)], 2)
     assert len(keys(asked)) == 4
@@ -268,17 +209,6 @@ def test_models_that_serve_the_same_are_asked_apart():
     assert {call.key for call in calls(asked, model="m")}.isdisjoint(
         call.key for call in calls(asked, model="n")
     )
-
-
-def test_twins_stay_who_they_are_when_the_study_is_opened_again():
-    def places():
-        asked = experiment(
-            ["same", "other", "same"], [variant("a"), variant("b")], [GREEDY, replace(GREEDY, name="g")], 2
-        )
-        return {call.key: call for call in calls(asked)}
-
-    assert places() == places()
-    assert len(places()) == 24
 
 
 @given(
@@ -304,12 +234,6 @@ def test_every_call_once_with_a_key_of_its_own(texts, paraphrases, layouts, repe
 
 
 # ------------------------------------------------------------------- what is left out
-
-
-def test_requests_hold_all_repeats_of_a_prompt():
-    requests = list(plan(BASE).requests("m"))
-    assert [len(request.calls) for request in requests] == [2] * 4
-    assert all([call.repeat for call in request.calls] == [0, 1] for request in requests)
 
 
 def test_what_is_stored_is_left_out_and_nothing_else():

@@ -77,13 +77,6 @@ def test_options_from_a_list(tmp_path, made_of):
     assert texts(resolved(study(jsonl(tmp_path, rows), options="options"))) == [SHOWN]
 
 
-def test_options_from_parquet(tmp_path):
-    path = tmp_path / "items.parquet"
-    rows = [{"id": row["id"], "q": row["q"], "choices": of_list(row), "gold": row["gold"]} for row in ROWS]
-    pl.DataFrame(rows).write_parquet(path)
-    assert texts(resolved(study(path, options="choices"))) == [SHOWN]
-
-
 def test_the_option_itself_may_be_the_gold_label(tmp_path):
     rows = [row | {"gold": of_list(row)[row["gold"]]} for row in ROWS]
     made = resolved(study(jsonl(tmp_path, rows)))

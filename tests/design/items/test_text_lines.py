@@ -18,13 +18,6 @@ def test_a_column_is_read_as_each_of_its_cells_is(cells):
     assert column_texts(rows, "label") == [row.text("label") for row in rows]
 
 
-def test_one_and_true_are_different_cells():
-    rows = [
-        Row([("label", cell)], "labels.csv", line) for line, cell in enumerate([True, 1, "1", 1.0], start=2)
-    ]
-    assert column_texts(rows, "label") == [row.text("label") for row in rows]
-
-
 def test_a_column_that_a_row_lacks_is_empty_there():
     rows = [Row([("label", "a")], "labels.jsonl", 1), Row([], "labels.jsonl", 2)]
     assert column_texts(rows, "label") == ["a", ""]
