@@ -14,8 +14,8 @@ from quaver.design.paraphrase.paraphraser import PromptContext
 from quaver.estimation.declaration import measure
 from quaver.estimation.means import share_of
 from quaver.estimation.statistic import Cell, Statistic
-from quaver.report.charts.chart import BARS, Figure, cell_name, chart
-from quaver.report.charts.forms import forest, mark
+from quaver.report.charts.chart import Figure
+from quaver.report.charts.scores import score_chart
 from quaver.report.estimate_index import Results
 
 
@@ -88,24 +88,27 @@ def firstness(cell: Cell) -> Iterator[Statistic]:
     yield share_of(cell, (cell.codes == 0).sum((1, 2)), answered, said)
 
 
-@chart(title="Who says the first label", section="stability", measures=("firstness",))
 def first_labels(results: Results) -> Iterator[Figure]:
     """A mark a cell."""
     if some := results.known("firstness"):
-        rows = [mark(one, results, row=cell_name(one, ["model"], results)) for one in some]
-        yield Figure(draw=partial(forest, rows, "share"), estimates=some, subtitle=BARS)
+        yield Figure(
+            title="Who says the first label",
+            section="stability",
+            draw=partial(score_chart, some, results),
+            estimates=some,
+            covers=("firstness",),
+        )
 
 
-@chart(title="Never seen", section="accuracy", measures=("firstness",))
 def broken(results: Results) -> Iterator[Figure]:
     """One that fails before it yields anything."""
     raise RuntimeError("not today")
 
 
-@chart(title="Never drawn", section="accuracy", measures=("firstness",))
 def undrawable(results: Results) -> Iterator[Figure]:
     """One that fails when it is drawn."""
-    yield Figure(draw=lambda **how: 1 / 0, estimates=results.known("firstness"))
+    some = results.known("firstness")
+    yield Figure(title="Never drawn", section="accuracy", draw=lambda **how: 1 / 0, estimates=some)
 
 
 def greetings(*, many: int = 2) -> list[dict[str, Any]]:

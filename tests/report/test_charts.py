@@ -7,9 +7,11 @@ import altair as alt
 import pytest
 
 from quaver.core.records import Estimate
-from quaver.report.charts.figures import MOST_ROWS, charts, figures, score_chart
+from quaver.report.charts.chart import MOST_ROWS
+from quaver.report.charts.figures import charts, figures, plain_figure
 from quaver.report.charts.forms import forest, plane
-from quaver.report.charts.own_charts import share_forest, shares_shown
+from quaver.report.charts.own_charts import shares_shown
+from quaver.report.charts.scores import score_chart
 from quaver.report.charts.specification import finished, fitted, text_width
 from quaver.report.charts.svg import inline_svg, svg_text
 from quaver.report.estimate_index import Results
@@ -28,7 +30,8 @@ def values(chart):
 
 def shares(results, width=720):
     """The chart of the labels' shares."""
-    return share_forest(results, shares_shown(results), width=width)
+    (figure,) = (one for one in figures(results) if one.name == "label-shares")
+    return figure.draw(width=width)
 
 
 def test_charts_in_a_notebook_are_altair_s(study):
@@ -71,8 +74,10 @@ def test_nothing_to_draw_is_none(results):
 
 def test_of_too_many_rows_the_ends_are_drawn(results):
     some = [Estimate("x", float(n), cell={"k": str(n)}) for n in range(400)]
-    drawn = values(score_chart(some, results))
-    assert drawn == {float(n) for n in [*range(MOST_ROWS // 2), *range(400 - MOST_ROWS // 2, 400)]}
+    (figure,) = plain_figure("x", Results(results.lock, results.annotations, some))
+    assert values(figure.draw()) == {
+        float(n) for n in [*range(MOST_ROWS // 2), *range(400 - MOST_ROWS // 2, 400)]
+    }
 
 
 def test_svg_has_words_and_the_page_s_colours(results):
@@ -107,18 +112,22 @@ def test_estimates_of_different_cells_are_headed_by_what_they_hold_fixed(results
 def test_a_chart_of_the_labelled_answers_says_so(results):
     labelled = [one for one in results.estimates if one.cell.get("label") != "no label"]
     (figure,) = (
-        one for one in figures(Results(results.lock, results.annotations, labelled)) if one.name == "finding"
+        one
+        for one in figures(Results(results.lock, results.annotations, labelled))
+        if one.name == "label-shares"
     )
     assert "with a label" in figure.subtitle
-    (figure,) = (one for one in figures(results) if one.name == "finding")
+    (figure,) = (one for one in figures(results) if one.name == "label-shares")
     assert "with a label" not in figure.subtitle
 
 
-def test_of_hundreds_of_variants_the_levels_are_drawn_once_for_all_models(make):
+def test_of_hundreds_of_variants_as_many_are_drawn_as_there_is_room_for(make):
     paraphrases = [f"w{n:02d}" for n in range(60)]
     study = make(paraphrases=paraphrases, items=2, repeats=1, models=("one", "two"), evaluators=("exact",))
     shown = figures(study.results())
-    assert [one.name for one in shown if one.measure == "label_shares"] == []
+    (shares,) = (one for one in shown if one.name == "label-shares")
+    assert len({(one.cell["model"], one.cell["variant"]) for one in shares.estimates}) == MOST_ROWS
+    assert f"of {3 * 2 * 120} shares are drawn" in shares.subtitle
     (factors,) = (one for one in shown if one.name == "factors")
     drawn = values(factors.draw(width=500))
     assert drawn <= {one.value for one in factors.estimates}
@@ -159,11 +168,7 @@ def test_of_many_paraphrases_alone_the_ends_are_drawn(make):
 
 def test_one_prompt_alone_opens_with_its_labels(make):
     study = make(paraphrases=("plain",), layouts=("names",), items=8)
-    assert {one.name for one in figures(study.results()) if one.section == "finding"} <= {
-        "finding",
-        "factors",
-    }
-    assert opening(study.results()).name == "finding"
+    assert opening(study.results()).name == "label-shares"
 
 
 def test_a_shortened_name_has_the_whole_of_it_behind_it():

@@ -12,8 +12,8 @@ from quaver.report.estimate_index import Results
 from quaver.report.page.html_page import write_report
 
 NAMES = {
-    *("prompts", "finding", "label-shares-large", "factors", "reliability"),
-    *("intra-pss", "inter-pss", "inter-pss-by-paraphrase-temperature", "intra-pss-cumulative-by-repeats"),
+    *("prompts", "label-shares", "factors", "reliability"),
+    *("intra-pss", "inter-pss", "intra-pss-cumulative"),
     *("sensitivity", "consistency", "accuracy", "spread", "answer-entropy", "strict-stability"),
     *("factor-effects-accuracy-difference", "distribution-shift-tv", "inter-model", "f1-macro", "f1-label"),
 }
@@ -60,22 +60,6 @@ def test_every_chart_is_there(drawn):
         assert len(figure.alternative) > 30
         assert figure.title
         assert figure.subtitle
-
-
-def test_stability_falls_along_the_paraphrases_temperature(drawn, results):
-    figure = drawn["inter-pss-by-paraphrase-temperature"]
-    known = {(float(e.cell["paraphrase_temperature"]), e.value) for e in figure.estimates}
-    points = {(row["x"], row["y"]) for row in rows(figure) if "low" in row}
-    assert points == known
-    assert {x for x, _ in known} == {0.1, 1.0, 2.0, 3.0, 4.0}
-    assert 0.8 in {row["level"] for row in rows(figure) if "level" in row}
-    # What the lines show is not drawn a second time in rows.
-    assert not {id(e) for e in figure.estimates} & {id(e) for e in drawn["inter-pss"].estimates}
-
-
-def test_repeats_stand_at_their_numbers(drawn):
-    points = [row for row in rows(drawn["intra-pss-cumulative-by-repeats"]) if "low" in row and "size" in row]
-    assert {row["x"] for row in points} == {2, 3, 4}  # the first 2, 3 and 4
 
 
 def test_bins_of_confidence_are_those_of_the_estimates(drawn):

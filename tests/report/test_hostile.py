@@ -132,7 +132,7 @@ def test_hostile_labels_are_text_in_every_chart(browser, tmp_path):
     assert page.locator(active).count() == 0
     own = "body > script"
     assert page.locator(own).count() == 1  # the page's own, which its policy names by hash
-    shown = page.locator("#figure-finding svg").first.inner_html()
+    shown = page.locator("#figure-label-shares svg").first.inner_html()
     assert "&lt;script&gt;" in shown
     page.close()
     for one in (tmp_path / "figures").glob("*.svg"):

@@ -18,7 +18,7 @@ quaver.models       ``quaver.core.model.Model``
 quaver.follow_ups   ``quaver.design.prompts.follow_ups.FollowUp``
 quaver.evaluators   ``quaver.score.parsing.evaluator.Evaluator``
 quaver.measures     ``quaver.estimation.declaration.Measure``
-quaver.charts       ``quaver.report.charts.chart.Chart``
+quaver.charts       a function that yields `quaver.report.charts.chart.Figure`
 =================== ==============================================
 """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -195,7 +195,7 @@ _SAID: Mapping[str, str] = {
 }
 
 
-def sentence(estimate: Estimate, results: Results, without: Collection[str] = ()) -> str:
+def sentence(estimate: Estimate, results: Results) -> str:
     """What it is of, its value, its interval and what it rests on.
 
     >>> import polars as pl
@@ -203,16 +203,11 @@ def sentence(estimate: Estimate, results: Results, without: Collection[str] = ()
     >>> sentence(one, Results({"labels": {"labels": []}}, pl.DataFrame(), [one]))
     'v, third: 82% correct, 95% interval 74% to 88%, 120 items'
     """
-    subject = ", ".join(_names(estimate, results, without))
-    return f"{subject}: {value_in_words(estimate, results)}" if subject else value_in_words(estimate, results)
-
-
-def value_in_words(estimate: Estimate, results: Results) -> str:
-    """The same without what it is of."""
+    subject = ", ".join(_names(estimate, results))
+    before = f"{subject}: " if subject else ""
     if estimate.value is None:
-        return (
-            f"{presentation_of(estimate.measure).axis}: not defined ({estimate.reason or 'no reason given'})"
-        )
+        reason = estimate.reason or "no reason given"
+        return f"{before}{presentation_of(estimate.measure).axis}: not defined ({reason})"
     percent = percent_measure(estimate.measure)
     parts = [_value(estimate, printed(estimate.value, percent), results)]
     if ends := span(estimate.low, estimate.high, partial(printed, percent=percent)):
@@ -220,40 +215,48 @@ def value_in_words(estimate: Estimate, results: Results) -> str:
     if estimate.n:
         unit = estimate.unit.partition(" and ")[0]
         parts.append(f"{estimate.n:,} {unit}{'s' * (estimate.n != 1)}")
-    return ", ".join(parts)
+    return before + ", ".join(parts)
+
+
+_OF_LABELS = ("label_shares", "level_shares")
+"""Measures whose value says which label it is of."""
 
 
 def _value(estimate: Estimate, value: str, results: Results) -> str:
     label = estimate.cell.get("label", "")
-    if estimate.measure in ("label_shares", "level_shares") and label:
+    if estimate.measure in _OF_LABELS and label:
         name = "no label" if label in (NO_LABEL, "no_label") else f"the label “{results.label_name(label)}”"
         return f"{value} of the answers have {name}"
     said = _SAID.get(estimate.measure)
     return said.format(value) if said else f"{presentation_of(estimate.measure).axis} {value}"
 
 
-def _names(estimate: Estimate, results: Results, without: Collection[str]) -> list[str]:
+def _names(estimate: Estimate, results: Results) -> list[str]:
     """What an estimate is of, but for what all of the study has in common and what its value says."""
     result = []
     for column, value in sorted(estimate.cell.items(), key=lambda pair: pair[0] != "variant"):
-        if column in without:
-            continue
         known = results.order(column)
         if column in ("model", "decoding", "evaluator") and len(known) < 2:
             continue
         if column == "evaluator" and value == known[0]:
             continue
-        if column == "variant":
-            result.append(results.variant_name(value))
-        elif column == "factor":
-            result.append(in_words(value))
-        elif column == "label" and estimate.measure in ("label_shares", "level_shares"):
+        if column == "label" and estimate.measure in _OF_LABELS:
             continue
-        elif column in ("label", "class") or (column == "level" and estimate.cell.get("factor") == "gold"):
-            result.append(results.label_name(value))
-        else:
-            result.append(value)
+        result.append(named(estimate, column, results))
     return result
+
+
+def named(estimate: Estimate, column: str, results: Results, without: str | None = None) -> str:
+    """What an estimate's cell holds in a column, as printed; a prompt without the level of a factor."""
+    value = estimate.cell.get(column, "all")
+    factor = estimate.cell.get("factor")
+    if column == "variant":
+        return results.variant_name(value, without)
+    if column in ("label", "class") or (column == "level" and factor == "gold"):
+        return results.label_name(value)
+    if column == "factor":
+        return "items, by gold label" if factor == "gold" else in_words(value)
+    return value
 
 
 def completeness(collection: Mapping[str, Any]) -> str:

@@ -111,7 +111,7 @@ def test_the_numbers_open_by_keyboard(browser, report):
 
 
 def test_text_in_pictures_can_be_read_in_the_dark(browser, report):
-    colour = "getComputedStyle(document.querySelector('#figure-finding svg text[style*=ink]')).fill"
+    colour = "getComputedStyle(document.querySelector('#figure-label-shares svg text[style*=ink]')).fill"
     with Visit(browser, report, scheme="light") as light, Visit(browser, report, scheme="dark") as dark:
         assert light.page.evaluate(colour) == "rgb(27, 27, 27)"
         assert dark.page.evaluate(colour) == "rgb(236, 236, 236)"
@@ -152,7 +152,7 @@ def test_numbers_are_those_of_the_csv(browser, report):
 def test_figures_come_as_svg_png_and_pdf(report):
     folder = report.parent / "figures"
     names = {path.stem for path in folder.iterdir()}
-    assert {"prompts", "finding", "factors", "accuracy", "inter-pss", "compliance"} == names
+    assert {"prompts", "label-shares", "factors", "accuracy", "inter-pss", "compliance"} == names
     for name in names:
         assert (folder / f"{name}.svg").read_text(encoding="utf-8").startswith("<svg")
         assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
@@ -190,8 +190,8 @@ def test_sixty_variants_and_two_models_stay_readable(browser, make, tmp_path):
             assert visit.said == []
             assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
             visit.unfold()
-            assert visit.page.locator("#factors figure").count() == 3
-            texts = visit.page.locator("#figure-finding svg:visible text").all_text_contents()
+            assert visit.page.locator("#factors figure").count() == 2
+            texts = visit.page.locator("#figure-label-shares svg:visible text").all_text_contents()
             assert sum("paraphrase" in text or "…" in text for text in texts) >= 30
 
 

@@ -1,88 +1,84 @@
-"""How a chart is declared: everything that the report knows of it stands in one place.
+"""What a chart is: a function that yields a `Figure` for each picture that a study's estimates allow.
 
-A chart is a function that yields a `Figure` for each picture that a study's estimates allow, under a
-declaration of the rest::
-
-    @chart(
-        title="How far the labels wobble",
-        section="stability",
-        measures=("wobble",),
-    )
     def wobble(results: Results) -> Iterator[Figure]:
         if some := results.known("wobble"):
-            rows = [mark(one, results, row=one.cell["model"]) for one in some]
-            yield Figure(estimates=some, draw=partial(forest, rows, "wobble"), subtitle=BARS)
+            yield Figure(
+                title="How far the labels wobble",
+                section="stability",
+                measure="wobble",
+                draw=partial(score_chart, some, results),
+                estimates=some,
+                subtitle=BARS,
+                covers=("wobble",),
+            )
 
 One line among the entry points puts it into every report that has such estimates::
 
     [project.entry-points."quaver.charts"]
     wobble = "my_package.wobble:wobble"
 
-``mark`` and the forms stand in `quaver.report.charts.forms`. A row's ``about`` says the estimate in words to
-whoever points at its mark; a mark without it says its names and its number.
+A measure needs no chart of its own to be seen: what no figure covers gets a plain one. If the function fails,
+the page names the chart as not drawn, with the error, and shows everything else.
 
-The name is the function's. The report calls it where there are estimates of its measures. A measure needs no
-chart of its own to be seen: what no declared chart covers gets a plain one. If the function fails, the page
-names the chart as not drawn, with the error, and shows everything else.
-
-`forest` (values in rows), `plane` (values over values), `columns` (histograms), `grid` (numbers by row and
-column) and `curve` (values from the least to the largest) draw what most charts need, in the report's colours
-and at every width; an Altair chart of your own is drawn too.
+`quaver.report.charts.scores.score_chart` draws estimates in rows. The forms in `quaver.report.charts.forms`
+draw rows of your own: `forest` (values in rows), `plane` (values over values), `columns` (histograms), `grid`
+(numbers by row and column) and `curve` (values from the least to the largest), in the report's colours and at
+every width; an Altair chart of your own is drawn too. A row's ``about`` says the estimate in words to whoever
+points at its mark; a mark without it says its names and its number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, TypeVar
 
 from quaver.core.records import Estimate
-from quaver.core.rows import SECTIONS, Section, ranked
-from quaver.errors import QuaverError
+from quaver.core.rows import Section, ranked
 from quaver.report.charts.specification import finished
 from quaver.report.estimate_index import Results, varying
-from quaver.report.page_words import in_words, percent_measure, printed, slug
-from quaver.report.tables.table import Table
+from quaver.report.page_words import named, percent_measure, printed
 
 Thing = TypeVar("Thing")
 BARS = "Lines are 95% intervals."
+MOST_ROWS = 120
+"""Of more cells than these, the lowest and highest are drawn; the table and the CSV hold all."""
 MOST_SERIES = 7
 """As many as there are colours."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """What the function of a chart yields (`quaver.report.charts.chart`).
-
-    Only ``draw`` and ``estimates`` are required. What you leave out comes from the chart's declaration.
+    """A picture of the report.
 
     Attributes:
         draw: Makes the picture, a Vega-Lite specification or an Altair chart, given its ``width`` in pixels.
         estimates: The data behind it.
-        subtitle: What the marks mean.
         title: What it shows.
-        name: The name of its files, without an ending.
         section: The part of the report that it belongs to.
+        subtitle: What the marks mean.
+        name: The name of its files, without an ending; by default the entry point's.
         measure: The measure that it shows.
         alternative: What it shows in words, for readers who cannot see it; the lowest and the highest value
             by default.
-        table: The numbers behind it, where these are in the estimates' details.
         closer: Whether it is folded in, for a closer look.
-        covers: The measures whose plain charts it replaces.
+        covers: The measures whose plain charts it replaces; ``"readiness_*"`` stands for all that begin so.
+        place: Where it stands in its section: those with lower numbers come first. Quaver's own stand at 5 to
+            60, plain ones at 50.
     """
 
     draw: Callable[..., Any]
     estimates: Sequence[Estimate]
+    title: str
+    section: Section
     subtitle: str = ""
-    title: str = ""
     name: str = ""
-    section: Section | None = None
-    measure: str | None = None
+    measure: str = ""
     alternative: str = ""
-    table: Table | None = None
     closer: bool = False
-    covers: tuple[str, ...] | None = None
+    covers: tuple[str, ...] = ()
+    place: int = 80
 
     def chart(self, width: int, *, titled: bool = False) -> Any:
         """The picture in the report's type and colours.
@@ -100,16 +96,12 @@ def spoken(estimates: Sequence[Estimate], results: Results) -> str:
     known = ranked(estimates)
     if not known:
         return "No estimate has a value."
-    percent = percent_measure(known[0].measure)
     columns = varying(known)
 
     def said(estimate: Estimate) -> str:
-        cell = {column: estimate.cell.get(column, "all") for column in columns}
-        if "variant" in cell:
-            cell["variant"] = results.variant_name(cell["variant"])
-        if "factor" in cell:
-            cell["factor"] = in_words(cell["factor"])
-        return printed(estimate.number, percent) + (f" ({', '.join(cell.values())})" if cell else "")
+        value = printed(estimate.number, percent_measure(estimate.measure))
+        cell = [named(estimate, column, results) for column in columns]
+        return f"{value} ({', '.join(cell)})" if cell else value
 
     if len(known) == 1:
         return f"The value is {said(known[0])}."
@@ -134,30 +126,24 @@ def intervals_hold_for(estimates: Sequence[Estimate]) -> str:
     )
 
 
-def names(
-    estimate: Estimate, columns: Sequence[str], results: Results, without: str | None = None
-) -> list[str]:
-    """What an estimate's cell holds in some columns, as printed; columns that it lacks are left out."""
-    result = []
-    for column in columns:
-        value = estimate.cell.get(column)
-        if value is None:
-            continue
-        if column == "variant":
-            value = results.variant_name(value, without)
-        elif column in ("label", "class"):
-            value = results.label_name(value)
-        elif column == "factor":
-            value = in_words(value)
-        result.append(value)
-    return result
-
-
 def cell_name(
-    estimate: Estimate, columns: Sequence[str], results: Results, default: str = "all answers"
+    estimate: Estimate,
+    columns: Sequence[str],
+    results: Results,
+    default: str = "all answers",
+    without: str | None = None,
 ) -> str:
-    """The same as one name."""
-    return " · ".join(names(estimate, columns, results)) or default
+    """What an estimate's cell holds in some columns, as one name; columns that it lacks are left out.
+
+    Args:
+        estimate: Any.
+        columns: The columns.
+        results: The study's.
+        default: The name where the cell holds nothing in them.
+        without: A factor that the names of prompts leave out.
+    """
+    names = [named(estimate, column, results, without) for column in columns if column in estimate.cell]
+    return " · ".join(names) or default
 
 
 def first_and_last(things: list[Thing], most: int) -> list[Thing]:
@@ -174,88 +160,6 @@ def cut(shown: int, total: int, noun: str, which: str = "first") -> str:
     return f" The {which} {shown} of {total} {noun} are drawn." if shown < total else ""
 
 
-Drawing = Callable[[Results], Iterable[Figure]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chart:
-    """A declared chart.
-
-    Attributes:
-        name: Its name, which is its function's and its entry point's.
-        function: Yields its figures; none where there is nothing to draw.
-        title: What it shows.
-        section: The part of the report that it belongs to.
-        measures: The estimates that it takes, by name; ``"readiness_*"`` stands for all that begin so.
-        covers: Of these, the ones whose plain charts it replaces; all of them by default.
-        place: Where it stands in its section: charts with lower numbers come first.
-    """
-
-    name: str
-    function: Drawing
-    title: str
-    section: Section
-    measures: tuple[str, ...]
-    covers: tuple[str, ...]
-    place: int
-
-    def figures(self, results: Results) -> Iterator[Figure]:
-        """Its figures of a study, with nothing left out."""
-        if not any(
-            matches(estimate.measure, self.measures) for estimate in (*results.estimates, *results.audit)
-        ):
-            return
-        for figure in self.function(results):
-            yield replace(
-                figure,
-                name=figure.name or slug(self.name),
-                title=figure.title or self.title,
-                section=figure.section or self.section,
-                measure=self.measures[0] if figure.measure is None else figure.measure,
-                covers=self.covers if figure.covers is None else figure.covers,
-                subtitle=figure.subtitle + intervals_hold_for(figure.estimates),
-            )
-
-
 def matches(name: str, patterns: Iterable[str]) -> bool:
     """Whether a measure is one of these, of which some may end in ``*``."""
     return any(fnmatchcase(name, pattern) for pattern in patterns)
-
-
-def chart(
-    *,
-    title: str,
-    section: Section,
-    measures: tuple[str, ...],
-    covers: tuple[str, ...] | None = None,
-    place: int = 80,
-) -> Callable[[Drawing], Chart]:
-    """Declare a chart; the module's docstring says how.
-
-    Args:
-        title: See `Chart`, as for all others.
-        section: The part of the report that it belongs to.
-        measures: The estimates that it takes.
-        covers: The measures whose plain charts it replaces.
-        place: Where it stands in its section. Quaver's own stand at 5 to 60, plain charts at 50.
-
-    Raises:
-        QuaverError: There is no such section, or it takes no measure.
-    """
-    if section not in SECTIONS:
-        raise QuaverError("not a section of the report", expected=", ".join(SECTIONS), found=section)
-    if not measures:
-        raise QuaverError("a chart without measures", expected="at least one name of estimates")
-
-    def declared(function: Drawing) -> Chart:
-        return Chart(
-            name=function.__name__,
-            function=function,
-            title=title,
-            section=section,
-            measures=measures,
-            covers=measures if covers is None else covers,
-            place=place,
-        )
-
-    return declared

@@ -53,19 +53,16 @@ _SVG = "http://www.w3.org/2000/svg"
 _COLOURS = {INK: "ink", SOFT: "soft", "#dddddd": "rule", PAPER: "paper"} | {
     colour: f"data-{index}" for index, colour in enumerate(DATA)
 }
-_KEPT = frozenset(
-    (
-        *("d", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "rx", "ry", "width", "height", "viewBox"),
-        *("transform", "clip-path", "id", "fill", "fill-opacity", "opacity", "stroke", "stroke-opacity"),
-        *("stroke-width", "stroke-dasharray", "stroke-miterlimit", "stroke-linecap"),
-        *("text-anchor", "font-size", "font-weight", "font-style"),
-    )
-)
+_PLACES = frozenset(["d", "transform", "x", "y", "x1", "x2", "y1", "y2", "width", "height"])
+_KEPT = _PLACES | {
+    *("dy", "cx", "cy", "r", "rx", "ry", "viewBox", "clip-path", "id", "fill", "fill-opacity", "opacity"),
+    *("stroke", "stroke-opacity", "stroke-width", "stroke-dasharray", "stroke-miterlimit", "stroke-linecap"),
+    *("text-anchor", "font-size", "font-weight", "font-style"),
+}
 _DRAWN = frozenset(
-    {"svg", "g", "path", "rect", "line", "text", "tspan", "circle", "defs", "clipPath", "title"}
+    ["svg", "g", "path", "rect", "line", "text", "tspan", "circle", "defs", "clipPath", "title"]
 )
 _VIEW = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
-_PLACES = frozenset({"d", "transform", "x", "y", "x1", "x2", "y1", "y2", "width", "height"})
 _LONG = re.compile(r"(\.\d\d)\d+")
 _URL = re.compile(r"url\(#([\w-]+)\)")
 

@@ -183,7 +183,7 @@ def write_report(
 def _by_section(parts: Sequence[dict[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:
     result: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in SECTIONS}
     for part in parts:
-        result[part["figure"].section or "more"][part["figure"].name] = part
+        result[part["figure"].section][part["figure"].name] = part
     return result
 
 
@@ -252,7 +252,6 @@ def _is_written(svg: str, path: Path) -> bool:
 
 def figure_part(figure: Figure, pictures: tuple[str, str]) -> dict[str, Any]:
     """A figure as templates show it: its pictures, its table, and what there is to note of its numbers."""
-    table = figure.table or estimates_table(figure.estimates)
     wide, narrow = (
         inline_svg(picture, f"{figure.name}-{width}", figure.alternative, width)
         for picture, width in zip(pictures, (WIDE, NARROW), strict=True)
@@ -261,7 +260,7 @@ def figure_part(figure: Figure, pictures: tuple[str, str]) -> dict[str, Any]:
         "figure": figure,
         "wide": wide,
         "narrow": narrow,
-        "table": replace(table, name=f"figure-{figure.name}"),
+        "table": estimates_table(figure.estimates, name=f"figure-{figure.name}"),
         "notes": notes(figure.estimates),
     }
 
