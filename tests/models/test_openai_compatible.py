@@ -12,9 +12,9 @@ from quaver.core.model import Needs
 from quaver.core.records import Message, Prompt, Response
 from quaver.errors import MissingKey, ModelError, RateLimited, SpecError, Unavailable
 from quaver.models.openai_compatible import OpenAICompatible
+from quaver.models.served.dialects import CHAT_API
 from quaver.models.served.presets import PRESETS
 from quaver.models.served.server_faults import Address, Passing, read_failure
-from quaver.models.served.server_options import body_of
 from quaver.models.served.server_reply import read_reply
 from quaver.study.session import Study
 from quaver.testing.requests import TEXTS, ask, one, request
@@ -25,7 +25,7 @@ def model(url, **options):
 
 
 def body(preset, asked, **more):
-    return body_of(PRESETS[preset], "m", asked, **more)
+    return CHAT_API.body(PRESETS[preset], "m", asked, **more)
 
 
 def replied(**message):

@@ -12,7 +12,6 @@ from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
 
 from quaver.core.batch import BatchService
 from quaver.core.model import Abilities, Needs
-from quaver.models.served.dialects import Knobs
 from quaver.models.served.presets import Preset
 from quaver.models.served.served_model import ServedModel, provenance_of
 from quaver.models.served.server_options import (
@@ -81,22 +80,30 @@ class Anthropic(ServedModel):
         patience: PositiveFloat = 300.0,
     ) -> None:
         self._model, self._version = checked_name("model", model), checked_name("version", version)
-        self._knobs, self._body = Knobs(effort, thinking or 0, cache), checked_body(body or {})
+        self._body = checked_body(body or {})
         self._usual, url = _URL, address_of(base_url, "anthropic", _URL)
         self._key, self._names_key = checked_variable(key) or _KEY, key is not None
         self._unencrypted = unencrypted
         server = Preset(
-            url, _KEY, needs_key=not is_here(url), choice="json_schema", schema=True, body=self._body
+            url,
+            _KEY,
+            needs_key=not is_here(url),
+            choice="json_schema",
+            schema=True,
+            body=self._body,
+            effort=effort,
+            thinking=thinking or 0,
+            cache=cache,
         )
-        self._wire, self._facts = Wire(server, model, self._knobs, "messages"), {}
+        self._wire, self._facts = Wire(server, model, "messages"), {}
         self._send_within(concurrency, requests_per_minute, timeout, retries, patience)
 
     def identity(self) -> str:
         """Model, thinking and extra fields; the cache changes no answer."""
-        thinking, body = self._knobs.thinking, self._body
+        server, body = self._wire.server, self._body
         parts = ["anthropic", self._model]
-        parts += [f"thinking={thinking}"] * bool(thinking)
-        parts += [f"effort={self._knobs.effort}"] * bool(self._knobs.effort)
+        parts += [f"thinking={server.thinking}"] * bool(server.thinking)
+        parts += [f"effort={server.effort}"] * bool(server.effort)
         parts += [f"{name}={body[name]!r}" for name in sorted(body)]
         return " ".join([*parts, self._version]).strip()
 
@@ -107,9 +114,9 @@ class Anthropic(ServedModel):
             "base_url": self._url,
             "model": self._model,
             "version": self._version,
-            "thinking": self._knobs.thinking or None,
-            "effort": self._knobs.effort or None,
-            "cache": self._knobs.cache,
+            "thinking": self._wire.server.thinking or None,
+            "effort": self._wire.server.effort or None,
+            "cache": self._wire.server.cache,
             "body": dict(self._body),
             **provenance_of(self._wire),
         }

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, NonNegativeInt, PositiveFloat, PositiveInt
@@ -20,7 +20,6 @@ from typing_extensions import TypedDict  # pydantic asks for this one before Pyt
 from quaver.core.batch import BatchService
 from quaver.core.model import Abilities
 from quaver.errors import UnknownName
-from quaver.models.served.dialects import Knobs
 from quaver.models.served.presets import ANY, PRESETS, Choice, Preset
 from quaver.models.served.served_model import ServedModel, provenance_of
 from quaver.models.served.server_options import (
@@ -31,9 +30,6 @@ from quaver.models.served.server_options import (
     is_here,
 )
 from quaver.models.served.wire import Wire
-
-if TYPE_CHECKING:
-    pass
 
 _OF_OPENAI = {"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}
 
@@ -120,9 +116,10 @@ class OpenAICompatible(ServedModel):
             base_url=url,
             needs_key=needs_key,
             local=server.local or is_here(url),
+            effort=effort,
         )
         self._effort, self._api, self._route, self._unencrypted = effort, api, tuple(route), unencrypted
-        self._wire, self._facts = Wire(server, model, Knobs(effort), api), {}
+        self._wire, self._facts = Wire(server, model, api), {}
         self._send_within(concurrency, requests_per_minute, timeout, retries, patience)
 
     @property

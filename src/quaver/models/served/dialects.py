@@ -6,35 +6,30 @@ A dialect says where each knob stands in a request. What a server has refused is
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import quote
 
+from quaver.core.instrument import KNOBS
 from quaver.core.records import Decoding, Message, Request
 from quaver.core.response_validation import token_count
-from quaver.models._defaults import turns
+from quaver.models._defaults import grammar, sendable, turns
 from quaver.models.served.presets import Preset
-from quaver.models.served.server_options import CHAT, PLAIN, ROOM, body_of, is_plain, one_of
-from quaver.models.served.server_reply import object_in, objects_in
+from quaver.models.served.server_reply import LABEL, object_in, objects_in
 
 _DEFAULTS = Decoding("")
+_CUTS = ("top_p", "top_k", "min_p", "repeat_penalty", "stop")
+"""The options of a decoding that stay away from a request at their defaults."""
 
+ROOM = 16
+"""Tokens of a JSON object around a label, which do not count towards ``max_tokens``."""
 
-@dataclass(frozen=True, slots=True)
-class Knobs:
-    """What a study file says of every request to a model, beside the decoding.
+CHAT, PLAIN, MESSAGES = "/chat/completions", "/completions", "/v1/messages"
 
-    Attributes:
-        effort: How much the model should think before it answers, in the provider's words; empty for its
-            own default.
-        thinking: Tokens for thinking, ``adaptive``, or 0 where nothing is said of it.
-        cache: Whether prompts are marked for Anthropic's cache.
-    """
-
-    effort: str = ""
-    thinking: int | str = 0
-    cache: bool = False
+Values = dict[str, Any]
+"""What a call asks of each knob."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,27 +38,155 @@ class Dialect:
 
     Attributes:
         name: What the record calls it.
-        body: Makes the body for a call.
-        completion: Turns a reply into a chat completion; None where it is one.
-        fields: Where each knob may stand in a body.
+        prompt: Makes the body without the knobs, whose values it may change.
         path: The path of a request, below the base URL.
+        fields: Where each knob stands in a body, and where else it may.
+        form: A JSON schema in the API's terms.
+        completion: Turns a reply into a chat completion; None where it is one.
     """
 
     name: str
-    body: Callable[[Preset, str, Request, Knobs], dict[str, Any]]
+    prompt: Callable[[Preset, str, Request, Values], dict[str, Any]]
     path: Callable[[str, Sequence[Message]], str]
     fields: Mapping[str, tuple[str, ...]]
+    form: Callable[[dict[str, Any]], dict[str, Any]]
     completion: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
 
+    def body(self, server: Preset, model: str, request: Request) -> dict[str, Any]:
+        """The body that asks for an answer to a call."""
+        values = _values(server, request)
+        body = self.prompt(server, model, request, values)
+        for knob, fields in self.fields.items():
+            if (value := values.get(knob)) is not None:
+                put(body, fields[0], self.form(value) if knob == "schema" else value)
+        for name, value in server.body.items():
+            if name in _OF_CHAT and self.name != "chat/completions":
+                continue
+            if name in NESTED and isinstance(value, dict):
+                value = {**object_in(body.get(name)), **value}
+            body[name] = value
+        return {name: value for name, value in body.items() if value is not None}
 
-def _chat_body(server: Preset, model: str, request: Request, knobs: Knobs) -> dict[str, Any]:
-    body = body_of(server, model, request)
-    return body | ({"reasoning_effort": knobs.effort} if knobs.effort else {})
+
+_OF_CHAT = ("provider", "reasoning_effort")
+"""Fields of a study file that other APIs have elsewhere, or not at all."""
+
+NESTED = ("reasoning", "text", "generationConfig", "output_config", "stream_options")
+"""Fields of a request that hold others."""
+
+
+def _values(server: Preset, request: Request) -> Values:
+    """What a call asks of each knob; without those that are left to the provider."""
+    decoding = request.decoding
+    values: Values = {"temperature": decoding.temperature, "max_tokens": decoding.max_tokens}
+    for option in _CUTS:
+        if (value := getattr(decoding, option)) != getattr(_DEFAULTS, option):
+            values[option] = value
+    if decoding.temperature:
+        values["seed"] = request.seed
+    values["logprobs"] = decoding.logprobs or None
+    values["effort"] = server.effort or server.body.get("reasoning_effort")
+    values["thinking"] = server.thinking or None
+    if request.schema and server.schema:
+        values["schema"] = {"name": "answer", "strict": True, "schema": json.loads(request.schema)}
+    elif request.choices and server.choice == "json_schema":
+        values["schema"] = {"name": LABEL, "strict": True, "schema": _one_of(request.choices)}
+        values["max_tokens"] += ROOM
+    return values
+
+
+def asked_of(server: Preset, request: Request) -> dict[str, Any]:
+    """What a study asks of each knob, as the record has it; None where it asks for nothing."""
+    values = _values(server, request)
+    asked = {knob: values.get(knob) for knob in KNOBS} | {"max_tokens": request.decoding.max_tokens}
+    asked["seed"] = True if request.decoding.temperature else None
+    asked["stop"] = list(request.decoding.stop) or None
+    asked["schema"] = "schema" if request.schema else "labels" if request.choices else None
+    return asked
+
+
+def _one_of(choices: Sequence[str]) -> dict[str, Any]:
+    """The schema of an object whose label is one of the choices."""
+    return {
+        "type": "object",
+        "properties": {LABEL: {"type": "string", "enum": list(choices)}},
+        "required": [LABEL],
+        "additionalProperties": False,
+    }
+
+
+def is_plain(messages: Sequence[Message]) -> bool:
+    """Whether a prompt goes without a chat template."""
+    return any(role == "plain" for role, _ in messages)
+
+
+def at(body: Mapping[str, Any], field: str) -> Any:
+    """What stands in a field; None where nothing does."""
+    value: Any = body
+    for name in field.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+def put(body: dict[str, Any], field: str, value: Any) -> None:
+    """Set a field; None takes it away, and what held nothing else."""
+    outer, _, leaf = field.rpartition(".")
+    inside = {**body.get(outer, {})} if outer else body  # what the study file says is shared by all requests
+    if value is None:
+        inside.pop(leaf, None)
+    else:
+        inside[leaf] = value
+    if outer and inside:
+        body[outer] = inside
+    elif outer:
+        del body[outer]
+
+
+# ---------------------------------------------------------------------- OpenAI's chat completions
+
+
+def _chat_prompt(server: Preset, model: str, request: Request, values: Values) -> dict[str, Any]:
+    messages, plain = request.prompt.messages, is_plain(request.prompt.messages)
+    body: dict[str, Any] = {"model": model}
+    if plain:
+        body["prompt"] = "\n\n".join(sendable(content) for _, content in messages)
+    else:
+        body["messages"] = turns(messages)
+        if server.continues == "flag" and messages[-1].role == "assistant":
+            body |= {"continue_final_message": True, "add_generation_prompt": False}
+    body["max_tokens" if plain else server.length] = values.pop("max_tokens")
+    if "seed" in values and server.seed:
+        body[server.seed] = values["seed"]
+    most = min(values["logprobs"] or 0, server.logprobs)
+    if most:
+        body |= {"logprobs": most} if plain else {"logprobs": True, "top_logprobs": most}
+    for option, name in server.options.items():
+        # A local server may have other defaults; a service gets only the options that differ.
+        value = getattr(request.decoding, option) if server.local else values.get(option)
+        if value or (value is not None and option != "stop"):
+            body[name] = server.top_k_off if option == "top_k" and not value else value
+    for knob in ("seed", "logprobs", *_CUTS):
+        values.pop(knob, None)
+    if request.choices and "schema" not in values:
+        body |= _choice(server, request.choices)
+    return body
+
+
+def _choice(server: Preset, choices: Sequence[str]) -> dict[str, Any]:
+    """The field that restricts a local server to one of several answers."""
+    match server.choice:
+        case "structured_outputs":
+            return {"structured_outputs": {"choice": list(choices)}}
+        case "grammar":
+            return {"grammar": grammar(choices)}
+        case "regex":
+            return {"regex": "(" + "|".join(re.escape(choice) for choice in choices) + ")"}
+    return {}
 
 
 CHAT_API: Final = Dialect(
     "chat/completions",
-    _chat_body,
+    _chat_prompt,
     lambda model, messages: PLAIN if is_plain(messages) else CHAT,
     {
         "temperature": ("temperature",),
@@ -76,27 +199,21 @@ CHAT_API: Final = Dialect(
         "schema": ("response_format", "structured_outputs", "grammar", "regex"),
         "logprobs": ("top_logprobs", "logprobs"),
     },
+    lambda form: {"type": "json_schema", "json_schema": form},
 )
 
 
-def _responses_body(server: Preset, model: str, request: Request, knobs: Knobs) -> dict[str, Any]:
+# ---------------------------------------------------------------------- OpenAI's responses
+
+
+def _responses_prompt(server: Preset, model: str, request: Request, values: Values) -> dict[str, Any]:
     """A request of OpenAI's Responses API, which takes no seed and no stop."""
-    chat = body_of(server, model, request)
-    body: dict[str, Any] = {
-        "model": model,
-        "input": chat.get("messages") or chat.get("prompt"),
-        "store": False,
-        "max_output_tokens": request.decoding.max_tokens,
-        **{name: chat[name] for name in ("temperature", "top_p") if name in chat},
-        **{name: value for name, value in server.body.items() if value is not None and name != "provider"},
-    }
-    form = object_in(object_in(chat.get("response_format")).get("json_schema"))
-    if form:
-        body["text"] = {"format": {"type": "json_schema", **form}}
-        body["max_output_tokens"] += 0 if request.schema else ROOM
-    if request.decoding.logprobs:
-        body |= {"top_logprobs": request.decoding.logprobs, "include": ["message.output_text.logprobs"]}
-    return body | ({"reasoning": {"effort": knobs.effort}} if knobs.effort else {})
+    messages = request.prompt.messages
+    said: Any = turns(messages)
+    if is_plain(messages):
+        said = "\n\n".join(sendable(content) for _, content in messages)
+    body: dict[str, Any] = {"model": model, "input": said, "store": False}
+    return body | ({"include": ["message.output_text.logprobs"]} if values["logprobs"] else {})
 
 
 def _of_response(reply: Mapping[str, Any]) -> dict[str, Any]:
@@ -131,7 +248,7 @@ def _of_response(reply: Mapping[str, Any]) -> dict[str, Any]:
 
 RESPONSES_API: Final = Dialect(
     "responses",
-    _responses_body,
+    _responses_prompt,
     lambda model, messages: "/responses",
     {
         "temperature": ("temperature",),
@@ -141,37 +258,34 @@ RESPONSES_API: Final = Dialect(
         "schema": ("text.format",),
         "logprobs": ("top_logprobs",),
     },
+    lambda form: {"type": "json_schema", **form},
     _of_response,
 )
+
+
+# ---------------------------------------------------------------------- Gemini's own
 
 EFFORTS: Final = {"none": 0, "minimal": 1024, "low": 1024, "medium": 8192, "high": 24576}
 """Tokens of thinking by effort, as Google documents it for models before Gemini 3."""
 
 
-def _gemini_body(server: Preset, model: str, request: Request, knobs: Knobs) -> dict[str, Any]:
+def _gemini_prompt(server: Preset, model: str, request: Request, values: Values) -> dict[str, Any]:
     """A request as Gemini's ``GenerateContentRequest``."""
-    decoding, said = request.decoding, turns(request.prompt.messages)
-    system = [{"text": one["content"]} for one in said if one["role"] == "system"]
-    contents = [
-        {"role": "model" if one["role"] == "assistant" else "user", "parts": [{"text": one["content"]}]}
-        for one in said
-        if one["role"] != "system"
-    ]
-    config: dict[str, Any] = {"temperature": decoding.temperature, "maxOutputTokens": decoding.max_tokens}
-    if decoding.top_p != _DEFAULTS.top_p:
-        config["topP"] = decoding.top_p
-    if decoding.stop:
-        config["stopSequences"] = list(decoding.stop)
-    if request.schema or request.choices:
-        schema = json.loads(request.schema) if request.schema else one_of(request.choices)
-        config |= {"responseMimeType": "application/json", "responseJsonSchema": schema}
-        config["maxOutputTokens"] += 0 if request.schema else ROOM
-    if effort := knobs.effort or str(server.body.get("reasoning_effort") or ""):
+    body: dict[str, Any] = {"contents": []}
+    for one in turns(request.prompt.messages):
+        part = {"text": one["content"]}
+        if one["role"] == "system":
+            body.setdefault("systemInstruction", {"parts": []})["parts"].append(part)
+        else:
+            role = "model" if one["role"] == "assistant" else "user"
+            body["contents"].append({"role": role, "parts": [part]})
+    if "schema" in values:
+        body["generationConfig"] = {"responseMimeType": "application/json"}
+    if effort := values["effort"]:
         older = model.removeprefix("models/").startswith(("gemini-1", "gemini-2"))
         budget = {"thinkingBudget": EFFORTS[effort]} if older and effort in EFFORTS else None
-        config["thinkingConfig"] = budget or {"thinkingLevel": effort}
-    found: dict[str, Any] = {"contents": contents, "generationConfig": config}
-    return found | ({"systemInstruction": {"parts": system}} if system else {})
+        values["effort"] = budget or {"thinkingLevel": effort}
+    return body
 
 
 _FILTERED = frozenset(
@@ -218,7 +332,7 @@ def _generate(model: str, messages: Sequence[Message]) -> str:
 
 GEMINI_API: Final = Dialect(
     "generateContent",
-    _gemini_body,
+    _gemini_prompt,
     _generate,
     {
         "temperature": ("generationConfig.temperature",),
@@ -228,46 +342,31 @@ GEMINI_API: Final = Dialect(
         "stop": ("generationConfig.stopSequences",),
         "schema": ("generationConfig.responseJsonSchema",),
     },
+    lambda form: dict(form["schema"]),
     of_gemini,
 )
+
+
+# ---------------------------------------------------------------------- Anthropic's messages
 
 _MARK = {"type": "ephemeral"}
 
 
-def _messages_body(server: Preset, model: str, request: Request, knobs: Knobs) -> dict[str, Any]:
+def _messages_prompt(server: Preset, model: str, request: Request, values: Values) -> dict[str, Any]:
     """A request of Anthropic's Messages API; thinking takes neither temperature nor cut-offs."""
-    decoding, thinking = request.decoding, knobs.thinking
     said = turns(request.prompt.messages)
     system = "\n\n".join(one["content"] for one in said if one["role"] == "system")
-    body: dict[str, Any] = {
-        "model": model,
-        "max_tokens": decoding.max_tokens + (thinking if isinstance(thinking, int) else 0),
-        "messages": [one for one in said if one["role"] != "system"],
-    }
+    body: dict[str, Any] = {"model": model, "messages": [one for one in said if one["role"] != "system"]}
+    mark = {"cache_control": _MARK} if server.cache else {}
     if system:
-        mark = {"cache_control": _MARK} if knobs.cache else {}
         body["system"] = [{"type": "text", "text": system} | mark]
-    if knobs.cache:
-        body["cache_control"] = _MARK  # marks the last block: repeats read it all
-    if thinking:
-        budget = {"type": "enabled", "budget_tokens": thinking}
-        body["thinking"] = {"type": "adaptive"} if thinking == "adaptive" else budget
-    else:
-        body["temperature"] = decoding.temperature
-        for name in ("top_p", "top_k"):
-            if getattr(decoding, name) != getattr(_DEFAULTS, name):
-                body[name] = getattr(decoding, name)
-    if decoding.stop:
-        body["stop_sequences"] = list(decoding.stop)
-    configured: dict[str, Any] = {"effort": knobs.effort} if knobs.effort else {}
-    if request.schema or request.choices:
-        schema = json.loads(request.schema) if request.schema else one_of(request.choices)
-        configured["format"] = {"type": "json_schema", "schema": schema}
-        body["max_tokens"] += 0 if request.schema else ROOM
-    extra = dict(server.body)
-    if configured or isinstance(extra.get("output_config"), Mapping):
-        extra["output_config"] = {**configured, **object_in(extra.get("output_config"))}
-    return {name: value for name, value in (body | extra).items() if value is not None}
+    if thinking := values["thinking"]:
+        budget = 0 if thinking == "adaptive" else thinking
+        values["max_tokens"] += budget
+        values["thinking"] = {"type": "enabled", "budget_tokens": budget} if budget else {"type": "adaptive"}
+        for knob in ("temperature", "top_p", "top_k"):
+            values.pop(knob, None)
+    return body | mark  # beside the messages it marks the last block: repeats read it all
 
 
 _ENDS = {
@@ -307,21 +406,21 @@ def _joined(blocks: Sequence[Mapping[str, Any]], kind: str) -> str:
     return "".join(str(block.get(kind) or "") for block in blocks if block.get("type") == kind)
 
 
-MESSAGES: Final = "/v1/messages"
-
 MESSAGES_API: Final = Dialect(
     "messages",
-    _messages_body,
+    _messages_prompt,
     lambda model, messages: MESSAGES,
     {
         "temperature": ("temperature",),
         "top_p": ("top_p",),
+        "top_k": ("top_k",),
         "effort": ("output_config.effort",),
         "thinking": ("thinking",),
         "max_tokens": ("max_tokens",),
         "stop": ("stop_sequences",),
         "schema": ("output_config.format",),
     },
+    lambda form: {"type": "json_schema", "schema": form["schema"]},
     _of_message,
 )
 

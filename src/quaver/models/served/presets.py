@@ -48,6 +48,10 @@ class Preset:
         version: The path, from its root, and the key in the reply that give its version.
         local: Whether it usually runs on your own machine, for free.
         start: The command that starts it.
+        effort: How much its model should think before it answers, in the provider's words; empty for its own
+            default. This and what follows is what a study file says of every request.
+        thinking: Tokens for thinking, ``adaptive``, or 0 where nothing is said of it.
+        cache: Whether prompts are marked for Anthropic's cache.
     """
 
     base_url: str
@@ -67,6 +71,9 @@ class Preset:
     version: tuple[str, str] | None = None
     local: bool = False
     start: str = ""
+    effort: str = ""
+    thinking: int | str = 0
+    cache: bool = False
 
     def abilities(self) -> Abilities:
         """What a study may ask of it."""

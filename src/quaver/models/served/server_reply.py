@@ -11,7 +11,9 @@ from quaver.core.records import Request, Response, Token
 from quaver.core.response_validation import printable, token_count, valid_response, valid_tokens
 from quaver.errors import ModelError
 from quaver.models.served.server_faults import Passing
-from quaver.models.served.server_options import LABEL
+
+LABEL = "label"
+"""The key of the label, for servers whose only constraint is a JSON schema."""
 
 _FAILED = ("error", "insufficient_system_resource", "abort")
 """Finish reasons that are faults of the server."""

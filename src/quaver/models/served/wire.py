@@ -13,11 +13,20 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from quaver.core.instrument import Knob, State, record_of
-from quaver.core.records import Decoding, Message, Request, Response
-from quaver.models.served.dialects import CHAT_API, DIALECTS, RESPONSES_API, Dialect, Knobs
+from quaver.core.records import Message, Request, Response
+from quaver.models.served.dialects import (
+    CHAT_API,
+    DIALECTS,
+    NESTED,
+    RESPONSES_API,
+    Dialect,
+    asked_of,
+    at,
+    is_plain,
+    put,
+)
 from quaver.models.served.presets import Preset
 from quaver.models.served.server_faults import Refused, refusal_hints
-from quaver.models.served.server_options import is_plain
 from quaver.models.served.server_reply import read_reply
 
 MOST_CHANGES: Final = 5
@@ -27,8 +36,6 @@ _ROOMS: Final = (4096, 16_384, 65_536)
 """Tokens for thinking beyond the answer's own, each tried where the last left no room for the answer."""
 
 _PROTECTED = frozenset(["model", "messages", "prompt", "input", "contents", "n", "store", "system"])
-_NESTED = ("reasoning", "text", "generationConfig", "output_config", "stream_options")
-_DEFAULTS = Decoding("")
 _INSTEAD = re.compile(r"[Uu]se [`'\"“]?([A-Za-z_]{3,40})[`'\"”]? instead")
 _AT_MOST = re.compile(
     r"(?:at most|maximum|max (?:value|allowed)|<=|less than or equal to|up to|exceed\w*)\D{0,40}?(\d[\d,_]*)"
@@ -43,7 +50,6 @@ class Wire:
     Args:
         server: What the server honours, as far as it is known.
         model: The model's name there.
-        knobs: What the study file says of every request.
         api: The dialect.
 
     Attributes:
@@ -53,8 +59,8 @@ class Wire:
         settled: Whether the server has taken a request as it is made now.
     """
 
-    def __init__(self, server: Preset, model: str, knobs: Knobs, api: str = "chat") -> None:
-        self.server, self._model, self._knobs = server, model, knobs
+    def __init__(self, server: Preset, model: str, api: str = "chat") -> None:
+        self.server, self._model = server, model
         self._api = DIALECTS[api]
         self.changes: dict[str, Any] = {}
         self.needed: frozenset[str] = frozenset()
@@ -65,10 +71,6 @@ class Wire:
     def dialect(self) -> Dialect:
         """The API that is spoken now."""
         return RESPONSES_API if self.changes.get("api") == RESPONSES_API.name else self._api
-
-    def spoken(self, api: str) -> Wire:
-        """The same model, asked in another API."""
-        return Wire(self.server, self._model, self._knobs, api)
 
     @property
     def version(self) -> int:
@@ -88,16 +90,16 @@ class Wire:
         """The body that asks for an answer to a call."""
         if self.changes.get("system"):
             request = request._replace(prompt=request.prompt._replace(messages=_merged(request)))
-        body = self.dialect.body(self.server, self._model, request, self._knobs)
+        body = self.dialect.body(self.server, self._model, request)
         for field in self.dialect.fields["max_tokens"]:
-            if (limit := _at(body, field)) is not None:
-                _put(body, field, min(limit + self.room, self.changes.get("limit", limit + self.room)))
+            if (limit := at(body, field)) is not None:
+                put(body, field, min(limit + self.room, self.changes.get("limit", limit + self.room)))
         for field, change in self.changes.items():
-            if field in ("api", "system", "limit") or (value := _at(body, field)) is None:
+            if field in ("api", "system", "limit") or (value := at(body, field)) is None:
                 continue
-            _put(body, field, None)
+            put(body, field, None)
             if isinstance(change, list):
-                _put(body, change[0], value)
+                put(body, change[0], value)
         return body
 
     def path(self, request: Request) -> str:
@@ -143,7 +145,7 @@ class Wire:
 
     def _change(self, field: str, words: str, body: Mapping[str, Any]) -> bool:
         instead, most = _INSTEAD.search(words), _AT_MOST.search(words)
-        value = _at(body, field)
+        value = at(body, field)
         if instead and instead[1] not in body and instead[1] not in _PROTECTED:
             self.changes[field] = [instead[1]]
         elif field in self.dialect.fields["max_tokens"] and most and isinstance(value, int):
@@ -193,7 +195,7 @@ class Wire:
     def record(self, request: Request, body: Mapping[str, Any], response: Response, host: str = "") -> str:
         """The record of a response to what was sent."""
         knobs = {}
-        for name, asked in _asked(request, self._knobs, self.server.body).items():
+        for name, asked in asked_of(self.server, request).items():
             sent = self._sent(name, body)
             if asked is not None or sent is not None:
                 knobs[name] = Knob(asked, _shown(name, sent), self._state(name, asked, sent, response))
@@ -203,7 +205,7 @@ class Wire:
         """What a body has of a knob; None where it has nothing."""
         fields = self.dialect.fields.get(knob, ())
         changed = [change[0] for field in fields if isinstance(change := self.changes.get(field), list)]
-        values = (_at(body, field) for field in (*fields, *changed))
+        values = (at(body, field) for field in (*fields, *changed))
         return next((value for value in values if value is not None), None)
 
     def _state(self, name: str, asked: Any, sent: Any, response: Response) -> State:
@@ -222,23 +224,6 @@ class Wire:
         if name == "schema":
             return "honoured" if _follows(asked, response) else "ignored" if response.text else "sent"
         return "sent"
-
-
-def _asked(request: Request, knobs: Knobs, extra: Mapping[str, Any]) -> dict[str, Any]:
-    """What a study asks of each knob; None where it asks for nothing."""
-    decoding = request.decoding
-    constraint = json.dumps(list(request.choices)) if request.choices else None
-    return {
-        "temperature": decoding.temperature,
-        "top_p": decoding.top_p if decoding.top_p != _DEFAULTS.top_p else None,
-        "effort": knobs.effort or extra.get("reasoning_effort"),
-        "thinking": knobs.thinking or None,
-        "seed": True if decoding.temperature else None,
-        "max_tokens": decoding.max_tokens,
-        "stop": list(decoding.stop) or None,
-        "schema": "schema" if request.schema else constraint and "labels",
-        "logprobs": decoding.logprobs or None,
-    }
 
 
 def _shown(name: str, sent: Any) -> Any:
@@ -294,28 +279,7 @@ def _fields(body: Mapping[str, Any]) -> Iterator[str]:
     for name, value in body.items():
         if name in _PROTECTED:
             continue
-        if name in _NESTED and isinstance(value, dict):
+        if name in NESTED and isinstance(value, dict):
             yield from (f"{name}.{inner}" for inner in value)
         else:
             yield name
-
-
-def _at(body: Mapping[str, Any], field: str) -> Any:
-    value: Any = body
-    for name in field.split("."):
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value
-
-
-def _put(body: dict[str, Any], field: str, value: Any) -> None:
-    """Set a field; None takes it away, and what held nothing else."""
-    outer, _, leaf = field.rpartition(".")
-    inside = {**body[outer]} if outer else body  # what the study file says is shared by all requests
-    if value is None:
-        inside.pop(leaf, None)
-    else:
-        inside[leaf] = value
-    if outer and inside:
-        body[outer] = inside
-    elif outer:
-        del body[outer]
