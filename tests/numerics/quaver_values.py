@@ -138,16 +138,6 @@ def _labels() -> Named:
 
 
 def _models() -> Named:
-    frame = annotations()
-    right = (pl.col("label") == pl.col("gold")).fill_null(value=False).mean()
-    items = frame.group_by("item").agg(pl.col("number").first(), right)
-    numbers = dict(items.select(pl.col("item").cast(pl.String), "number").iter_rows())
-    shares = [
-        Estimate("right", share, cell={"item": str(item)})
-        for item, share in items.select("item", "label").iter_rows()
-    ]
-    found = measures.covariate_correlation(shares, numbers, of="item", permutations=0)
-    yield "spearman", found.value
     formula = "share(a) ~ number + coder_1"
     for name, effect in (
         ("conclusion linear v0", "number > 0"),

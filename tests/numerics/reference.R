@@ -145,7 +145,6 @@ alike <- function(d) {
   }))
 }
 put("consistency", mean(per(a, "repeat.", alike)), paste(base, "formula"))
-put("spearman", cor(items$number, as.numeric(tapply(a$right, a$item, mean)), method = "spearman"), paste(base, "cor"))
 
 # ---- Regressions ---------------------------------------------------------------------------------------------
 outcome <- function(v) {

@@ -3,8 +3,7 @@
 Each registered measure is here, a plug-in's too, and is loaded when it is first used. ``help`` of one shows
 its formula and all its arguments. How a measure is made: `quaver.estimation.declaration`.
 
-Beside them are functions that no study file names as a measure: of annotations (``conclusion``,
-``consensus`` …), or of estimates (``covariate_correlation``).
+Beside them are functions that no study file names as a measure: ``conclusion``, ``consensus`` …
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ FUNCTIONS = {
     "conclusion": "quaver.measures.validity.conclusions",
     "consensus": "quaver.measures.validity.consensus",
     "consistency_matrix": "quaver.measures.variation.item_sensitivity",
-    "covariate_correlation": "quaver.estimation.rank_correlation",
     "deviation_shares": "quaver.measures.variation.label_movement",
     "deviations": "quaver.measures.variation.label_movement",
     "item_stability": "quaver.measures.variation.item_sensitivity",

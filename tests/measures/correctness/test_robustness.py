@@ -2,6 +2,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from quaver.errors import MeasureError
 from quaver.measures.correctness.robustness import corrected_spread, spread
 
 
@@ -118,3 +119,6 @@ def test_spreads_against_the_models_sizes():
     found = spread(frame, by=["model"], sizes={"m": 1, "n": 2, "o": 3})
     assert [one.value for one in found] == [1.0, 0.5, 0.0, -1.0]
     assert found[-1].measure == "spread_size_correlation"
+    assert found[-1].details["p"] == pytest.approx(2 / 6)  # two of the six orders are as far from 0
+    with pytest.raises(MeasureError, match="by"):
+        spread(frame, sizes={"m": 1})

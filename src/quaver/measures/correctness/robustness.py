@@ -11,18 +11,21 @@ from scipy import special
 
 from quaver.core.records import Estimate
 from quaver.core.rows import Presentation
+from quaver.core.seeds import derive
+from quaver.errors import MeasureError
 from quaver.estimation.cells import Missing, guarded
 from quaver.estimation.coded_columns import Ints, UnknownColumn
 from quaver.estimation.declaration import measure
 from quaver.estimation.grouped_items import level_deviations
 from quaver.estimation.intervals import adjusted
-from quaver.estimation.jackknife import Floats, Ratio, Units
+from quaver.estimation.jackknife import Floats, Ratio, Resampling, Units
 from quaver.estimation.means import over_strata, quotient
 from quaver.estimation.measure_input import Judged, MeasureInput, judge, treatment
 from quaver.estimation.paired_differences import gap
-from quaver.estimation.rank_correlation import covariate_correlation
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.variation.label_shares import ASKING
+
+_SPEARMAN = "Spearman (1904), Am. J. Psychology 15, 72-101; Bonett & Wright (2000), Psychometrika 65, 23-28"
 
 
 @measure(
@@ -66,7 +69,8 @@ def spread(
     Args:
         sizes: Each model's size (parameters, say): then, with ``by=["model"]``, the last estimate is
             ``spread_size_correlation``, Spearman's correlation of the models' spreads with their sizes
-            (`rank_correlation.covariate_correlation`; undefined for fewer than three models).
+            (undefined for fewer than three models; ``details["p"]`` counts permutations, all of them of seven
+            models or fewer).
 
     >>> import polars as pl
     >>> frame = pl.DataFrame({"item": [1, 2, 3, 4] * 2, "variant": ["v"] * 4 + ["w"] * 4,
@@ -81,9 +85,53 @@ def spread(
     estimates = [cell.estimated(_spread(cell, of, missing)) for cell in parts]
     yield from estimates
     if sizes is not None:
-        confidence_level, seed = data.resampling.confidence_level, data.resampling.seed
-        correlation = covariate_correlation(estimates, sizes, confidence_level=confidence_level, seed=seed)
-        yield replace(correlation, measure="spread_size_correlation")
+        yield _with_size(estimates, sizes, data.resampling)
+
+
+def _with_size(estimates: Sequence[Estimate], sizes: Mapping[str, float], resampling: Resampling) -> Estimate:
+    """Spearman's correlation of the models' spreads with their sizes; p by permutation.
+
+    The interval needs four models, and a correlation between -1 and 1.
+    """
+    from scipy import stats  # takes longer to load than a report to measure
+
+    model = [one.cell.get("model") for one in estimates]
+    if None in model or len(set(model)) < len(model):
+        named = ", ".join(name or "none" for name in model) or "nothing"
+        raise MeasureError("not one spread a model", where="sizes", expected="by=['model']", found=named)
+    known = [one for one in estimates if one.cell["model"] in sizes and one.value is not None]
+    n, left = len(known), len(model) - len(known)
+    found = Estimate(
+        "spread_size_correlation",
+        None,
+        n=n,
+        unit="model",
+        method="Spearman's rank correlation of spread with size, midranks; interval by Bonett & Wright's "
+        "standard error of Fisher's z",
+        reference=_SPEARMAN,
+        confidence_level=resampling.confidence_level,
+        excluded={"model": left} if left else {},
+    )
+    x = stats.rankdata([sizes[one.cell["model"]] for one in known]) - (n + 1) / 2
+    y = stats.rankdata([one.number for one in known]) - (n + 1) / 2
+    if n < 3 or not x.any() or not y.any():
+        return replace(found, reason="fewer than three models" if n < 3 else "no variation")
+    rho = float(np.clip(x @ y / np.sqrt((x @ x) * (y @ y)), -1, 1))
+    tested = stats.permutation_test(
+        (x,),
+        lambda some, axis: np.abs(some @ y),
+        permutation_type="pairings",
+        vectorized=True,
+        n_resamples=10_000,
+        alternative="greater",
+        rng=np.random.default_rng(derive(resampling.seed, "permutation")),
+    )
+    found = replace(found, value=rho, details={"p": float(tested.pvalue)})
+    if n == 3 or abs(rho) >= 1 - 1e-12:
+        return found
+    reach = -float(special.ndtri(resampling.tail)) * np.sqrt((1 + rho**2 / 2) / (n - 3))
+    low, high = np.tanh(np.arctanh(rho) + np.array([-reach, reach])).tolist()
+    return replace(found, low=low, high=high)
 
 
 def _spread(cell: Cell, of: Sequence[str], missing: Missing) -> Statistic:
