@@ -21,6 +21,7 @@ def study(tmp_path_factory):
     return made
 
 
+<<<<<<< HEAD
 def test_the_model_is_tested_against_each_of_them(study):
     made = study.measure("alternative_annotator", by=["model"])
     coders = [one.cell["coder"] for one in made if one.measure == "alternative_annotator"]
@@ -28,12 +29,19 @@ def test_the_model_is_tested_against_each_of_them(study):
     won = next(one for one in made if one.measure == "alternative_annotator_won")
     assert won.details["coders"] == 3
     assert won.n == 40
+=======
+def test_the_model_is_set_beside_each_of_them(study: Study) -> None:
+    made = study.measure("coder_agreement", by=["model"])
+    beside = [one for one in made if one.measure == "coder_agreement_model"]
+    assert [one.cell["coder"] for one in beside] == ["ada", "ben", "D"]
+    assert {one.n for one in beside} == {40}
+>>>>>>> f72005da (Whether a model agrees as people do is said once, by coder_agreement; measures that are alphas share a declaration)
 
 
 @pytest.mark.long
 def test_they_stand_among_the_studys_estimates(study, tmp_path):
     found = {one.measure: one for one in study.estimates() if one.cell.get("coder", "all") == "all"}
-    assert {"alternative_annotator_won", "coder_agreement_coders"} <= found.keys()
+    assert {"coder_agreement_gap", "coder_agreement_coders"} <= found.keys()
     draw = GoldFiles(study.folder).state().draw
     drawn = draw.filter("drawn")["item"]
     wrong = float(drawn.is_in(list(TRUTH)[::4]).mean())

@@ -6,12 +6,13 @@ Language Models, arXiv:2407.02039, sections 3.1 (intra) and 3.2 (inter).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 import polars as pl
+from typing_extensions import Unpack
 
 from quaver.agreement.stratified_alpha import (
     alpha_over_strata,
@@ -24,7 +25,7 @@ from quaver.core.records import Estimate, Level
 from quaver.errors import MeasureError
 from quaver.estimation.cells import Missing
 from quaver.estimation.coded_columns import Small
-from quaver.estimation.declaration import measure
+from quaver.estimation.declaration import Arithmetic, Declaration, Measure, measure
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic
 
@@ -33,29 +34,36 @@ Resample = Literal["items", "rows"]
 
 PAPER = "Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039"
 
+_ALPHA: Declaration = {
+    "section": "stability",
+    "unit": "coefficient",
+    "better": "higher",
+    "bar": 0.8,
+    "source": PAPER,
+    "missing": ("drop", "category"),
+    "treatments": ("level",),
+}
+
+
+def alpha(**declared: Unpack[Declaration]) -> Callable[[Arithmetic], Measure]:
+    """Declare a measure of stability that is Krippendorff's alpha, by what is its own."""
+    return measure(**(_ALPHA | declared))
+
+
 CONDITION = ("model", "variant", "decoding")
 WITHIN_REPEAT = ("model", "decoding", "repeat")
 
 
-@measure(
+@alpha(
     title="The same prompt, asked again: intra-prompt stability",
     axis="Krippendorff’s α over repeats",
-    section="stability",
-    unit="coefficient",
-    better="higher",
-    bar=0.8,
     short="Stability across repeats",
-    source=PAPER,
-    missing=("drop", "category"),
-    treatments=("level",),
+    raters=("repeat",),
+    within=CONDITION,
     estimands=("fixed", "population"),
 )
 def intra_pss(
-    data: MeasureInput,
-    *,
-    level: Level | None = None,
-    missing: Missing,
-    resample: Resample = "items",
+    cell: Cell, *, level: Level | None = None, missing: Missing, resample: Resample = "items"
 ) -> Iterator[Estimate]:
     """Intra-prompt stability: Krippendorff's alpha with the repeats of one prompt as raters.
 
@@ -78,31 +86,21 @@ def intra_pss(
     0.444444
     """
     method = "Krippendorff's alpha, repeats as raters, mean over conditions"
-    for cell in data.cells(raters=("repeat",), within=CONDITION, missing=missing):
-        yield _alpha_of(cell, resample, level, missing, method=method, stratum="condition")
+    yield _alpha_of(cell, resample, level, missing, method=method, stratum="condition")
 
 
-@measure(
+@alpha(
     title="Another prompt, the same question: inter-prompt stability",
     axis="Krippendorff’s α over prompts",
-    section="stability",
-    unit="coefficient",
-    better="higher",
-    bar=0.8,
     short="Stability across paraphrases",
-    source=PAPER,
-    missing=("drop", "category"),
+    raters=("variant",),
+    within=WITHIN_REPEAT,
     compares=("variant",),
-    treatments=("level",),
     estimands=("population", "fixed"),
     of_a_set=True,
 )
 def inter_pss(
-    data: MeasureInput,
-    *,
-    level: Level | None = None,
-    missing: Missing,
-    resample: Resample = "items",
+    cell: Cell, *, level: Level | None = None, missing: Missing, resample: Resample = "items"
 ) -> Iterator[Estimate]:
     """Inter-prompt stability: Krippendorff's alpha with the variants of a prompt as raters.
 
@@ -125,8 +123,7 @@ def inter_pss(
     0.444444
     """
     method = "Krippendorff's alpha, variants as raters, within each repeat, mean over repeats"
-    for cell in data.cells(raters=("variant",), within=WITHIN_REPEAT, missing=missing):
-        yield _alpha_of(cell, resample, level, missing, method=method, stratum="repeat")
+    yield _alpha_of(cell, resample, level, missing, method=method, stratum="repeat")
 
 
 def _alpha_of(
@@ -154,19 +151,13 @@ def _alpha_of(
     return over_rows(estimate, cell, *scaled(cell.labels, level, cell.label_set, missing))
 
 
-@measure(
+@alpha(
     title="Another model, the same prompts: inter-model agreement",
     axis="Krippendorff’s α over models",
-    section="stability",
-    unit="coefficient",
-    better="higher",
-    bar=0.8,
     source="Krippendorff (2019), Content Analysis, 4th ed., ch. 12",
-    missing=("drop", "category"),
     raters=("model",),
     within=("variant", "decoding", "repeat"),
     compares=("model",),
-    treatments=("level",),
 )
 def inter_model(cell: Cell, *, level: Level | None = None, missing: Missing) -> Iterator[Statistic]:
     """Inter-model agreement: Krippendorff's alpha with the models as raters.
@@ -198,16 +189,9 @@ _BYTES = 8_000_000
 """Labels that are taken at a time of pairs with the original: of a large study, a few variants'."""
 
 
-@measure(
+@alpha(
     title="Agreement of each paraphrase with the original",
-    section="stability",
-    unit="coefficient",
-    better="higher",
-    bar=0.8,
-    source=PAPER,
-    missing=("drop", "category"),
     compares=("variant",),
-    treatments=("level",),
 )
 def original_agreement(
     data: MeasureInput, *, level: Level | None = None, missing: Missing, original: str | None = None

@@ -5,9 +5,9 @@ Source: Barrie, Palaiologou & Törnberg (2024), arXiv:2407.02039, section 3.1 an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from itertools import pairwise
 
 import numpy as np
 
@@ -17,35 +17,28 @@ from quaver.core.records import Estimate, Level
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError
 from quaver.estimation.cells import Missing
-from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import percentile
 from quaver.estimation.jackknife import Floats, Resampling, Units, Weighted, one_thread
 from quaver.estimation.means import over_strata
-from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.stability.prompt_stability import (
     CONDITION,
-    PAPER,
     WITHIN_REPEAT,
     Resample,
+    alpha,
 )
 
 SHARES = (0.02, 0.05, 0.1, 0.25, 0.5, 0.75)
 
 
-@measure(
+@alpha(
     title="How far the stability of the same prompt would lie apart with fewer items",
     axis="Krippendorff’s α over repeats",
-    section="stability",
-    unit="coefficient",
-    better="higher",
-    bar=0.8,
-    source=PAPER,
-    missing=("drop", "category"),
-    treatments=("level",),
+    raters=("repeat",),
+    within=CONDITION,
 )
 def intra_pss_subsamples(
-    data: MeasureInput, *, level: Level | None = None, missing: Missing, shares: Sequence[float] = SHARES
+    cell: Cell, *, level: Level | None = None, missing: Missing, shares: Sequence[float] = SHARES
 ) -> Iterator[Estimate]:
     """Intra-prompt stability from subsamples of 2% to 75% of the items.
 
@@ -70,25 +63,18 @@ def intra_pss_subsamples(
     >>> [(e.cell["share"], e.value) for e in intra_pss_subsamples(frame, shares=(0.1, 0.5))]
     [('0.1', 1.0), ('0.5', 1.0)]
     """
-    shares = _checked(shares)
-    for cell in data.cells(raters=("repeat",), within=CONDITION, missing=missing):
-        yield from _subsampled(cell, data.resampling, shares, level, missing)
+    yield from _subsampled(cell, shares, level, missing)
 
 
-@measure(
+@alpha(
     title="How far the stability across paraphrases would lie apart with fewer items",
     axis="Krippendorff’s α over prompts",
-    section="stability",
-    unit="coefficient",
-    better="higher",
-    bar=0.8,
-    source=PAPER,
-    missing=("drop", "category"),
     compares=("variant",),
-    treatments=("level",),
+    raters=("variant",),
+    within=WITHIN_REPEAT,
 )
 def inter_pss_subsamples(
-    data: MeasureInput, *, level: Level | None = None, missing: Missing, shares: Sequence[float] = SHARES
+    cell: Cell, *, level: Level | None = None, missing: Missing, shares: Sequence[float] = SHARES
 ) -> Iterator[Estimate]:
     """Inter-prompt stability from subsamples of 2% to 75% of the items.
 
@@ -109,28 +95,19 @@ def inter_pss_subsamples(
     >>> [(e.cell["share"], e.value) for e in inter_pss_subsamples(frame, shares=(0.1, 0.5))]
     [('0.1', 1.0), ('0.5', 1.0)]
     """
-    shares = _checked(shares)
-    for cell in data.cells(raters=("variant",), within=WITHIN_REPEAT, missing=missing):
-        yield from _subsampled(cell, data.resampling, shares, level, missing)
-
-
-def _checked(shares: Sequence[float]) -> tuple[float, ...]:
-    if not shares or not all(0 < share <= 1 for share in shares):
-        raise MeasureError(
-            "not shares of the items",
-            where="shares",
-            expected="numbers above 0, at most 1",
-            found=repr(shares),
-        )
-    return tuple(shares)
+    yield from _subsampled(cell, shares, level, missing)
 
 
 _NOWHERE = "alpha is undefined in every subsample"
 
 
 def _subsampled(
-    cell: Cell, resampling: Resampling, shares: Sequence[float], level: Level | None, missing: Missing
+    cell: Cell, shares: Sequence[float], level: Level | None, missing: Missing
 ) -> Iterator[Estimate]:
+    """The scores of subsamples of each size."""
+    if not shares or not all(0 < share <= 1 for share in shares):
+        expected = "numbers above 0, at most 1"
+        raise MeasureError("not shares of the items", where="shares", expected=expected, found=repr(shares))
     level, values = scaled(cell.labels, level, cell.label_set, missing)
     model = Disagreement(cell.grid, len(cell.labels), level, values)
     said = said_of_alpha(cell, "mean stability score of subsamples", missing)
@@ -149,14 +126,12 @@ def _subsampled(
     statistic = over_strata(alphas)
     whole = float(statistic(np.ones((1, cell.units.items)))[0, 0])
     for share in shares:
-        yield _at(cell, resampling, said, share, whole, statistic)
+        yield _at(cell, said, share, whole, statistic)
 
 
-def _at(
-    cell: Cell, resampling: Resampling, said: Statistic, share: float, whole: float, statistic: Weighted
-) -> Estimate:
+def _at(cell: Cell, said: Statistic, share: float, whole: float, statistic: Weighted) -> Estimate:
     """The scores of many subsamples of one size."""
-    units = cell.units
+    units, resampling = cell.units, cell.resampling
     size = max(1, round(share * units.count))
     values = _scores(statistic, units, size, share, resampling)
     defined = values[np.isfinite(values)]
@@ -205,23 +180,14 @@ def _subsamples(units: Units, size: int, share: float, resampling: Resampling) -
         yield weights if units.clusters is None else weights[:, units.clusters]
 
 
-@measure(
+@alpha(
     title="Stability of the same prompt as repeats add up",
     axis="Krippendorff’s α over repeats",
-    bar=0.8,
-    section="stability",
-    unit="coefficient",
-    better="higher",
-    source=PAPER,
-    missing=("drop", "category"),
-    treatments=("level",),
+    raters=("repeat",),
+    within=CONDITION,
 )
 def intra_pss_cumulative(
-    data: MeasureInput,
-    *,
-    level: Level | None = None,
-    missing: Missing,
-    resample: Resample = "items",
+    cell: Cell, *, level: Level | None = None, missing: Missing, resample: Resample = "items"
 ) -> Iterator[Estimate]:
     """Intra-prompt stability of the first k repeats, for every k from 2.
 
@@ -242,24 +208,18 @@ def intra_pss_cumulative(
     >>> [(e.cell["repeats"], round(e.value, 3)) for e in intra_pss_cumulative(frame)]
     [('2', 1.0), ('3', 0.6)]
     """
-    for cell in data.cells(raters=("repeat",), within=CONDITION, missing=missing):
-        steps = [_Step(str(k), f"first {k} repeats", slice(k)) for k in range(2, len(cell.raters) + 1)]
-        yield from _curve(cell, steps, level, missing, resample)
+    steps = {str(k): (f"first {k} repeats", slice(k)) for k in range(2, len(cell.raters) + 1)}
+    yield from _curve(cell, steps, level, missing, resample)
 
 
-@measure(
+@alpha(
     title="Stability of the same prompt from one repeat to the next",
     axis="Krippendorff’s α over repeats",
-    bar=0.8,
-    section="stability",
-    unit="coefficient",
-    better="higher",
-    source=PAPER,
-    missing=("drop", "category"),
-    treatments=("level",),
+    raters=("repeat",),
+    within=CONDITION,
 )
 def intra_pss_adjacent(
-    data: MeasureInput, *, level: Level | None = None, missing: Missing, resample: Resample = "items"
+    cell: Cell, *, level: Level | None = None, missing: Missing, resample: Resample = "items"
 ) -> Iterator[Estimate]:
     """Intra-prompt stability of each repeat with the next one.
 
@@ -280,47 +240,46 @@ def intra_pss_adjacent(
     >>> [(e.cell["repeats"], round(e.value, 3)) for e in intra_pss_adjacent(frame)]
     [('0 and 1', 1.0), ('1 and 2', 0.444)]
     """
-    for cell in data.cells(raters=("repeat",), within=CONDITION, missing=missing):
-        steps = []
-        for index, pair in enumerate(zip(cell.raters[:-1], cell.raters[1:], strict=True)):
-            name = " and ".join(pair)
-            steps.append(_Step(name, f"repeats {name}", slice(index, index + 2)))
-        yield from _curve(cell, steps, level, missing, resample)
-
-
-class _Step(NamedTuple):
-    """A point of a curve: what it is called, its repeats in words, and which they are."""
-
-    name: str
-    repeats: str
-    raters: slice
+    steps = {}
+    for index, pair in enumerate(pairwise(cell.raters)):
+        name = " and ".join(pair)
+        steps[name] = f"repeats {name}", slice(index, index + 2)
+    yield from _curve(cell, steps, level, missing, resample)
 
 
 def _curve(
-    cell: Cell, steps: list[_Step], level: Level | None, missing: Missing, resample: Resample
+    cell: Cell,
+    steps: Mapping[str, tuple[str, slice]],
+    level: Level | None,
+    missing: Missing,
+    resample: Resample,
 ) -> Iterator[Estimate]:
-    """Alpha at each step, mean over strata."""
+    """Alpha at each step, mean over strata.
+
+    Args:
+        cell: The labels, its raters being repeats.
+        steps: Of each point of the curve, by name, its repeats in words, and which they are.
+        level: Level of measurement.
+        missing: What an answer without a label counts as.
+        resample: What an interval resamples.
+    """
     said = said_of_alpha(cell, "Krippendorff's alpha, mean over conditions", missing)
     if not steps:
         why = "fewer than two repeats" if cell.items else "no annotations"
         yield cell.estimated(replace(said, reason=why))
         return
-    strata, every = cell.grid.shape[1], np.arange(len(cell.raters))
-    there = np.stack([np.isin(every, every[step.raters]) for step in steps])
-    codes = np.where(there, cell.grid[:, :, None], -1).reshape(len(cell.items), -1, every.size)
-    parts = [
-        (
-            replace(
-                said,
-                method=f"Krippendorff's alpha, {step.repeats} as raters, mean over conditions",
-                where={"repeats": step.name},
-            ),
-            [stratum * len(steps) + index for stratum in range(strata)],
-        )
-        for index, step in enumerate(steps)
-    ]
-    of_rows = scaled(cell.labels, level, cell.label_set, missing)
-    curve = mean_alphas(cell, codes, parts, level, missing)
-    for step, statistic in zip(steps, curve, strict=True):
+    codes, parts = [], []
+    for index, (name, (repeats, raters)) in enumerate(steps.items()):
+        some = np.full_like(cell.grid, -1)
+        some[:, :, raters] = cell.grid[:, :, raters]
+        codes.append(some)
+        method = f"Krippendorff's alpha, {repeats} as raters, mean over conditions"
+        strata = range(index * some.shape[1], (index + 1) * some.shape[1])
+        parts.append((replace(said, method=method, where={"repeats": name}), strata))
+    curve = mean_alphas(cell, np.concatenate(codes, 1), parts, level, missing)
+    for statistic, (_, raters) in zip(curve, steps.values(), strict=True):
         estimate = cell.estimated(statistic)
-        yield estimate if resample == "items" else over_rows(estimate, cell, *of_rows, step.raters)
+        if resample == "rows":
+            of_rows = scaled(cell.labels, level, cell.label_set, missing)
+            estimate = over_rows(estimate, cell, *of_rows, raters)
+        yield estimate

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,16 +32,8 @@ ALL = "all"
 Ints = NDArray[np.int64]
 
 
-class Coded(NamedTuple):
-    """A cell whose labels are also the coders', and each coder's label of each item (-1 for none)."""
-
-    cell: Cell
-    marks: Mapping[str, Ints]
-
-
-def _gap(found: Coded, level: Level | None) -> Statistic:
+def _gap(cell: Cell, marks: Sequence[Ints], level: Level | None) -> Statistic:
     """How much better coders agree with each other than with the model, the same items left out of both."""
-    cell, marks = found.cell, list(found.marks.values())
     method = "mean alpha between coders less mean alpha with the answers"
     shape = Statistic(method=method, part="_gap", where={"coder": ALL}, n=0, reason="no annotations")
     if not cell.codes.size:
@@ -54,23 +46,22 @@ def _gap(found: Coded, level: Level | None) -> Statistic:
     def under(weights: Floats) -> Floats:
         return (mean_defined(people.alphas(weights)) - mean_defined(model.alphas(weights)))[:, None]
 
-    known = people.pairable.any(1) | model.pairable.any(1)
+    warnings = next(filter(None, (few_rare(cell.units, mark[:, None, None]) for mark in marks)), ())
     differ = cell.units.touched(np.asarray(people.differs.any(1)))
-    rare = next(filter(None, (few_rare(cell.units, mark[:, None, None]) for mark in marks)), ())
-    few = f"only {differ} units differ between the coders: how often others would, the interval hardly knows"
+    if 0 < differ < cell.units.enough:
+        few = f"only {differ} units differ between coders: how often others would, the interval hardly knows"
+        warnings += (IntervalWarning(few),)
     whole = np.ones((1, len(cell.items)))
-    alike = {"coders": people, "model": model}
     return replace(
         shape,
         under=under,
-        n=cell.units.touched(np.asarray(known)),
+        n=cell.units.touched(np.asarray(people.pairable.any(1) | model.pairable.any(1))),
         ends=(-2.0, 2.0),
-        warnings=(
-            *rare,
-            *((IntervalWarning(few),) if 0 < differ < cell.units.enough else ()),
-            *_stray(cell, model.differs & model.pairable, model.pairable),
-        ),
-        details={side: float(mean_defined(of.alphas(whole))[0]) for side, of in alike.items()},
+        warnings=warnings + _stray(cell, model.differs & model.pairable, model.pairable),
+        details={
+            side: float(mean_defined(of.alphas(whole))[0])
+            for side, of in {"coders": people, "model": model}.items()
+        },
     )
 
 
@@ -154,16 +145,21 @@ def coder_agreement(
     >>> [(e.cell["coder"], round(e.value, 6)) for e in found if e.measure == "coder_agreement_gap"]
     [('all', 0.555556)]
     """
-    given = coders_of(data, coders)
-    for cell in data.cells(raters=ASKING):
-        found = coded(cell, given)
-        yield from _with_each(found, level)
-        if len(given) > 1:
-            yield from _among(found, level)
-            yield found.cell.estimated(_gap(found, level))
+    given = _coders_of(data, coders)
+    for answers in data.cells(raters=ASKING):
+        cell, marks = _coded(answers, given)
+        for name, mark in marks.items():
+            yield cell.estimated(_with_coder(cell, name, mark, level))
+        if len(marks) > 1:
+            sets = {", ".join(pair): pair for pair in combinations(marks, 2)}
+            for name, some in {**sets, ALL: tuple(marks)}.items():
+                together = np.stack([marks[coder] for coder in some], 1)[:, None]
+                what = "two coders" if name != ALL else f"{len(marks)} coders"
+                yield cell.estimated(replace(_alpha(cell, name, together, what, level), part="_coders"))
+            yield cell.estimated(_gap(cell, [*marks.values()], level))
 
 
-def coders_of(data: MeasureInput, coders: str | Sequence[str]) -> Mapping[str, Encoded]:
+def _coders_of(data: MeasureInput, coders: str | Sequence[str]) -> Mapping[str, Encoded]:
     """The columns of the coders."""
     names = (coders,) if isinstance(coders, str) else tuple(coders)
     if not names or len(set(names)) < len(names):
@@ -178,8 +174,8 @@ def coders_of(data: MeasureInput, coders: str | Sequence[str]) -> Mapping[str, E
     return {n: gathered.encoded(n, labels=True) if n in gathered.columns else nobody for n in names}
 
 
-def coded(cell: Cell, given: Mapping[str, Encoded]) -> Coded:
-    """A cell beside the coders' labels of its items."""
+def _coded(cell: Cell, given: Mapping[str, Encoded]) -> tuple[Cell, dict[str, Ints]]:
+    """A cell whose labels are also the coders', and each coder's label of each item (-1 for none)."""
     # Without a label set, the labels are those that anybody used.
     known = () if cell.label_set else sorted({value for column in given.values() for value in column.values})
     # Of two ways to write an accent the answers' counts.
@@ -190,7 +186,7 @@ def coded(cell: Cell, given: Mapping[str, Encoded]) -> Coded:
     for name, column in given.items():
         table = np.array([place.get(composed(value), -1) for value in column.values] + [-1])
         marks[name] = _by_item(cell, table[column.codes], name)
-    return Coded(replace(cell, labels=labels), marks)
+    return replace(cell, labels=labels), marks
 
 
 def _by_item(cell: Cell, row: Ints, name: str) -> Ints:
@@ -211,26 +207,15 @@ def _by_item(cell: Cell, row: Ints, name: str) -> Ints:
     return result
 
 
-def _with_each(found: Coded, level: Level | None) -> Iterator[Estimate]:
-    """The answers with each coder."""
-    for name, mark in found.marks.items():
-        pairs = _beside(found.cell, mark)
-        known = np.asarray((pairs >= 0).all(2))
-        few = few_rare(found.cell.units, mark[:, None, None]) if pairs.size else ()
-        stray = _stray(found.cell, (pairs[:, :, 0] != pairs[:, :, 1]) & known, known) if pairs.size else ()
-        alpha = _alpha(found.cell, name, pairs, "mean over askings", level)
-        alpha = replace(alpha, part="_model", warnings=(*alpha.warnings, *few, *stray))
-        yield found.cell.estimated(alpha)
-
-
-def _among(found: Coded, level: Level | None) -> Iterator[Estimate]:
-    """The coders with each other."""
-    marks = found.marks
-    sets = {f"{one}, {two}": ("two coders", [marks[one], marks[two]]) for one, two in combinations(marks, 2)}
-    sets[ALL] = f"{len(marks)} coders", [*marks.values()]
-    for name, (what, together) in sets.items():
-        alpha = _alpha(found.cell, name, np.stack(together, 1)[:, None], what, level)
-        yield found.cell.estimated(replace(alpha, part="_coders"))
+def _with_coder(cell: Cell, name: str, mark: Ints, level: Level | None) -> Statistic:
+    """The answers with one coder."""
+    pairs = _beside(cell, mark)
+    alpha = replace(_alpha(cell, name, pairs, "mean over askings", level), part="_model")
+    if not pairs.size:
+        return alpha
+    known = np.asarray((pairs >= 0).all(2))
+    stray = _stray(cell, (pairs[:, :, 0] != pairs[:, :, 1]) & known, known)
+    return replace(alpha, warnings=(*alpha.warnings, *few_rare(cell.units, mark[:, None, None]), *stray))
 
 
 def _alpha(cell: Cell, name: str, ratings: Ints, what: str, level: Level | None) -> Statistic:

@@ -139,7 +139,7 @@ def _readiness(results: Results) -> Iterator[str]:
 
 
 def coder_sentences(results: Results) -> list[Markup]:
-    """How well people agree with each other and with each model, and whether it may take a person's place."""
+    """How well people agree with each other and with each model."""
     say, first = _say(results), (*results.evaluators[:1], None)
 
     def pooled(measure: str) -> list[Estimate]:
@@ -152,14 +152,10 @@ def coder_sentences(results: Results) -> list[Markup]:
 
     gaps = [gap for gap in pooled("coder_agreement_gap") if gap.cell.get("coder") == _ALL]
     several = len({gap.cell.get("model") for gap in gaps}) > 1
-    sentences = [
+    return [
         say("gap", gap, f"“{gap.cell['model']}”" if several and "model" in gap.cell else "the model")
         for gap in gaps
     ]
-    means = pooled("alternative_annotator")
-    for won in pooled("alternative_annotator_won"):
-        sentences.append(say("replacement", won, next((one for one in means if one.cell == won.cell), None)))
-    return sentences
 
 
 def _conclusions(results: Results) -> Iterator[Markup]:
