@@ -18,13 +18,8 @@ DOCUMENTED = {
 }
 
 
-<<<<<<< HEAD
 def test_the_table_is_read():
-    assert len(DOCUMENTED) > 30
-=======
-def test_the_table_is_read() -> None:
     assert len(DOCUMENTED) >= 30
->>>>>>> f72005da (Whether a model agrees as people do is said once, by coder_agreement; measures that are alphas share a declaration)
 
 
 @pytest.mark.parametrize("name", registry.names("measures"))

@@ -21,21 +21,11 @@ def study(tmp_path_factory):
     return made
 
 
-<<<<<<< HEAD
-def test_the_model_is_tested_against_each_of_them(study):
-    made = study.measure("alternative_annotator", by=["model"])
-    coders = [one.cell["coder"] for one in made if one.measure == "alternative_annotator"]
-    assert coders == ["ada", "ben", "D", "all"]
-    won = next(one for one in made if one.measure == "alternative_annotator_won")
-    assert won.details["coders"] == 3
-    assert won.n == 40
-=======
-def test_the_model_is_set_beside_each_of_them(study: Study) -> None:
+def test_the_model_is_set_beside_each_of_them(study):
     made = study.measure("coder_agreement", by=["model"])
     beside = [one for one in made if one.measure == "coder_agreement_model"]
     assert [one.cell["coder"] for one in beside] == ["ada", "ben", "D"]
     assert {one.n for one in beside} == {40}
->>>>>>> f72005da (Whether a model agrees as people do is said once, by coder_agreement; measures that are alphas share a declaration)
 
 
 @pytest.mark.long
