@@ -168,12 +168,16 @@ MARKERS: tuple[str, ...] = (
 Each begins with letters, which makes searching fast; that they begin a word is checked later.
 """
 
-_COMPILED = [re.compile(marker) for marker in MARKERS]
-_WORDS = (
-    *("final", "boxed", "answer", "label", "option", "choice", "classification", "category", "class", "vote"),
-    *("rating", "choose", "pick", "select", "go with"),
+_NEEDED: tuple[tuple[str, ...], ...] = (
+    ("final",),
+    ("boxed",),
+    ("correct", "right", "best", "likely"),
+    ("the ", "my "),
+    (":",),
+    ("choose", "pick", "select", "vote for", "go with", "answer"),
 )
-"""Every marker contains one of these; an answer without any need not be searched."""
+"""Of each marker, what an answer that has it contains: most answers have none and need not be searched."""
+_COMPILED = [*zip(_NEEDED, map(re.compile, MARKERS), strict=True)]
 
 _WINDOW = 4000
 
@@ -219,10 +223,14 @@ def _announced(answer: Answer, forms: Forms, lone: Forms, choices: Choices) -> R
 
 
 def _marked(answer: Answer, forms: Forms) -> tuple[str, ...]:
-    if not any(word in answer.folded for word in _WORDS):
-        return ()
-    for marker in _COMPILED:
-        for index in islice(_places(marker, answer.folded), _MOST):
+    folded = answer.folded
+    for needed, marker in _COMPILED:
+        for one in needed:
+            if one in folded:
+                break
+        else:
+            continue
+        for index in islice(_places(marker, folded), _MOST):
             codes = forms.given(answer, index)
             if codes:
                 return codes
