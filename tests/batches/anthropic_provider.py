@@ -5,21 +5,16 @@ zero until all of it has ended; then one file has a result for every request: su
 expired.
 """
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from tests.batches.farm import Farm, Job, Line
-from tests.batches.reaching import Answer, Asked
+from tests.batches.reaching import Answer
 
 __all__ = ["AnthropicProvider", "message"]
 
 
-def message(text: str, *, read: int = 20, written: int = 1) -> dict[str, Any]:
+def message(text, *, read=20, written=1):
     """A message."""
     return {
         "id": "msg_1",
@@ -48,12 +43,10 @@ class AnthropicProvider:
         key: The key that it wants.
     """
 
-    def __init__(
-        self, farm: Farm, answer: Callable[[dict[str, Any]], dict[str, Any]], key: str = "sk-ant-test-1"
-    ) -> None:
+    def __init__(self, farm, answer, key="sk-ant-test-1"):
         self.farm, self._answer, self._key = farm, answer, key
 
-    def __call__(self, request: Asked) -> Answer:
+    def __call__(self, request):
         """The reply to a request."""
         if request.headers.get("x-api-key") != self._key:
             return _error(401, "authentication_error", "invalid x-api-key")
@@ -78,7 +71,7 @@ class AnthropicProvider:
                         return self._cancel(job)
         return _error(404, "not_found_error", "Not found")
 
-    def _create(self, asked: Mapping[str, Any]) -> Answer:
+    def _create(self, asked):
         requests = [(one["custom_id"], one["params"]) for one in asked["requests"]]
         how = self.farm.behaviour
         if len(requests) > how.requests or len(json.dumps(asked)) > how.size:
@@ -94,7 +87,7 @@ class AnthropicProvider:
         job = self.farm.add(self.farm.new_id("msgbatch_"), "", requests)
         return Answer.json(self._batch(job))
 
-    def _list(self, query: Mapping[str, list[str]]) -> Answer:
+    def _list(self, query):
         jobs = self.farm.jobs[::-1]
         if "after_id" in query:
             jobs = jobs[[one.id for one in jobs].index(query["after_id"][0]) + 1 :]
@@ -103,13 +96,13 @@ class AnthropicProvider:
         ends = {"first_id": data[0]["id"], "last_id": data[-1]["id"]} if data else {}
         return Answer.json({"data": data, "has_more": len(jobs) > limit, **ends})
 
-    def _cancel(self, job: Job) -> Answer:
+    def _cancel(self, job):
         if job.ended is not None:
             return _error(400, "invalid_request_error", "The batch has ended")
         self.farm.cancel(job)
         return Answer.json(self._batch(job))
 
-    def _batch(self, job: Job) -> dict[str, Any]:
+    def _batch(self, job):
         self.farm.advance(job)
         ended = job.ended is not None
         counts = {
@@ -132,16 +125,15 @@ class AnthropicProvider:
             "results_url": f"https://elsewhere.example/{job.id}/results" if ended else None,
         }
 
-    def _results(self, job: Job) -> bytes:
+    def _results(self, job):
         if "results" not in job.facts:
             lines = list(job.lines)
             self.farm.draw.shuffle(lines)
             found = [{"custom_id": line.id, "result": self._result(line)} for line in lines]
             job.facts["results"] = "".join(json.dumps(one) + "\n" for one in found).encode()
-        content: bytes = job.facts["results"]
-        return content
+        return job.facts["results"]
 
-    def _result(self, line: Line) -> dict[str, Any]:
+    def _result(self, line):
         match line.outcome:
             case "good":
                 return {"type": "succeeded", "message": self._answer(line.body)}
@@ -156,14 +148,14 @@ class AnthropicProvider:
         return {"type": "expired" if line.outcome == "expired" else "canceled"}
 
 
-def _errored(kind: str, message: str) -> dict[str, Any]:
+def _errored(kind, message):
     error = {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_1"}
     return {"type": "errored", "error": error}
 
 
-def _error(status: int, kind: str, message: str) -> Answer:
+def _error(status, kind, message):
     return Answer.json({"type": "error", "error": {"type": kind, "message": message}}, status)
 
 
-def _moment(at: float) -> str:
+def _moment(at):
     return datetime.fromtimestamp(at, UTC).isoformat().replace("+00:00", "Z")

@@ -1,20 +1,17 @@
 """The providers of batches, a clock, and a study that is asked in batches."""
 
-from __future__ import annotations
-
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 from tests.batches.anthropic_provider import AnthropicProvider, message
 from tests.batches.farm import Behaviour, Farm
 from tests.batches.openai_provider import OpenAIProvider, completion
-from tests.batches.reaching import Answer, Asked, reaching
+from tests.batches.reaching import reaching
 
 from quaver.study.session import Study
 
@@ -26,13 +23,13 @@ START = 1_800_000_000.0
 class Clock:
     """A clock that only moves when somebody waits."""
 
-    def __init__(self, now: float = START) -> None:
+    def __init__(self, now=START):
         self.now = now
 
-    def __call__(self) -> float:
+    def __call__(self):
         return self.now
 
-    def sleep(self, seconds: float) -> None:
+    def sleep(self, seconds):
         self.now += seconds
 
 
@@ -55,11 +52,11 @@ class Case:
     text_of: Callable[[Mapping[str, Any]], str]
 
 
-def _chat_text(body: Mapping[str, Any]) -> str:
+def _chat_text(body):
     return str(body["messages"][-1]["content"])
 
 
-CASES: Mapping[str, Case] = {
+CASES = {
     "openai": Case(
         {"name": "m", "use": "openai_compatible", "preset": "openai", "model": "gpt-4o-mini"},
         "OPENAI_API_KEY",
@@ -77,7 +74,7 @@ CASES: Mapping[str, Case] = {
 }
 
 
-def document(model: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+def document(model, **more):
     """A study of six items, asked twice about each."""
     return {
         "name": "s",
@@ -106,7 +103,7 @@ class World:
         seen: Method and path of every request that reached the provider.
     """
 
-    def __init__(self, name: str, folder: Path, **behaviour: Any) -> None:
+    def __init__(self, name, folder, **behaviour):
         self.case, self.folder = CASES[name], folder
         self.clock = Clock()
         self.farm = Farm(
@@ -117,27 +114,27 @@ class World:
         )
         self.refuses = False
         self.provider = self.case.provider(self.farm, self.say)
-        self.wire: Callable[[Asked], Answer | None] = lambda request: None
-        self.seen: list[tuple[str, str]] = []
+        self.wire = lambda request: None
+        self.seen = []
 
-    def say(self, text: str) -> str:
+    def say(self, text):
         """What the model answers."""
         return "yes" if "Text 3" in text else "no"
 
-    def __call__(self, request: Asked) -> Answer:
+    def __call__(self, request):
         self.seen.append((request.method, request.path))
         early = self.wire(request)
         return self.provider(request) if early is None else early
 
-    def study(self, **more: Any) -> Study:
+    def study(self, **more):
         """The study, opened as a new process does."""
         return Study.open(document({**self.case.model, "batch": True}, **more), folder=self.folder)
 
-    def run(self, **options: Any) -> Any:
+    def run(self, **options):
         """One run of it."""
         return self.study().run(**options)
 
-    def to_the_end(self, most: int = 20, **options: Any) -> Any:
+    def to_the_end(self, most=20, **options):
         """Runs of it, half a day apart, until it is finished."""
         for _ in range(most):
             outcome = self.run(**options)
@@ -147,13 +144,13 @@ class World:
         raise AssertionError("it does not come to an end")
 
     @property
-    def paid(self) -> list[int]:
+    def paid(self):
         """How often each call was answered and billed."""
         return sorted(self.farm.billed.values())
 
 
 @contextmanager
-def world(name: str, folder: Path, **behaviour: Any) -> Iterator[World]:
+def world(name, folder, **behaviour):
     """A world, entered."""
     one = World(name, folder, **behaviour)
     with ExitStack() as stack:

@@ -5,16 +5,11 @@ are ``validating``, ``failed``, ``in_progress``, ``finalizing``, ``completed``, 
 and ``cancelled``. Answers are in one file; requests that failed or expired are in another.
 """
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Callable, Mapping
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from tests.batches.farm import Farm, Job, Line
-from tests.batches.reaching import Answer, Asked
+from tests.batches.reaching import Answer
 
 __all__ = ["OpenAIProvider", "completion"]
 
@@ -28,7 +23,7 @@ _STATUS = {
 }
 
 
-def completion(text: str, *, read: int = 20, written: int = 1, model: str = "m-2026") -> dict[str, Any]:
+def completion(text, *, read=20, written=1, model="m-2026"):
     """A chat completion."""
     return {
         "id": "chatcmpl-1",
@@ -60,13 +55,11 @@ class OpenAIProvider:
         files: Name, purpose, content and time of each file, by id.
     """
 
-    def __init__(
-        self, farm: Farm, answer: Callable[[dict[str, Any]], dict[str, Any]], key: str = "sk-test-provider-1"
-    ) -> None:
+    def __init__(self, farm, answer, key="sk-test-provider-1"):
         self.farm, self._answer, self._key = farm, answer, key
-        self.files: dict[str, tuple[str, str, bytes, float]] = {}
+        self.files = {}
 
-    def __call__(self, request: Asked) -> Answer:
+    def __call__(self, request):
         """The reply to a request."""
         if request.headers.get("authorization") != f"Bearer {self._key}":
             return _error(401, "Incorrect API key provided", "invalid_api_key")
@@ -90,10 +83,10 @@ class OpenAIProvider:
                 return self._cancel(name)
         return _error(404, f"Unknown request URL: {request.method} {path}", "unknown_url")
 
-    def _upload(self, request: Asked) -> Answer:
+    def _upload(self, request):
         boundary = re.search("boundary=(.+)$", request.headers["content-type"])
         assert boundary is not None
-        fields: dict[str, tuple[str, bytes]] = {}
+        fields = {}
         for part in request.content.split(b"--" + boundary[1].encode())[1:-1]:
             head, _, body = part.strip(b"\r\n").partition(b"\r\n\r\n")
             named = dict(re.findall(r'(\w+)="([^"]*)"', head.decode()))
@@ -105,7 +98,7 @@ class OpenAIProvider:
         self.files[name] = filename, fields["purpose"][1].decode(), content, self.farm.clock()
         return _reply(self._file(name))
 
-    def _file(self, name: str) -> dict[str, Any]:
+    def _file(self, name):
         filename, purpose, content, made = self.files[name]
         return {
             "id": name,
@@ -117,7 +110,7 @@ class OpenAIProvider:
             "status": "processed",
         }
 
-    def _create(self, asked: Mapping[str, Any]) -> Answer:
+    def _create(self, asked):
         if asked["input_file_id"] not in self.files:
             return _error(400, f"Cannot find file {asked['input_file_id']}", None)
         lines, problems = [], []
@@ -142,7 +135,7 @@ class OpenAIProvider:
         job.problems = problems
         return _reply(self._batch(job))
 
-    def _cancel(self, name: str) -> Answer:
+    def _cancel(self, name):
         job = self.farm.find(name)
         if job is None:
             return _missing("batch", name)
@@ -151,7 +144,7 @@ class OpenAIProvider:
         self.farm.cancel(job)
         return _reply(self._batch(job))
 
-    def _batch(self, job: Job) -> dict[str, Any]:
+    def _batch(self, job):
         self.farm.advance(job)
         status = _STATUS.get(job.state, "cancelling" if job.cancelled else "finalizing")
         failed = job.state == "failed"
@@ -180,7 +173,7 @@ class OpenAIProvider:
             document |= self._results(job)
         return document
 
-    def _results(self, job: Job) -> dict[str, str]:
+    def _results(self, job):
         """The files of a batch that ended, made once."""
         if "files" not in job.facts:
             answers = [line for line in job.lines if line.outcome in ("good", "unusable")]
@@ -193,11 +186,10 @@ class OpenAIProvider:
                     content = "".join(json.dumps(self._result(line)) + "\n" for line in lines).encode()
                     self.files[name] = f"{job.id}_{field}.jsonl", "batch_output", content, self.farm.clock()
                     job.facts["files"][field] = name
-        found: dict[str, str] = job.facts["files"]
-        return found
+        return job.facts["files"]
 
-    def _result(self, line: Line) -> dict[str, Any]:
-        found: dict[str, Any] = {"id": f"batch_req_{line.id[:8]}", "custom_id": line.id}
+    def _result(self, line):
+        found = {"id": f"batch_req_{line.id[:8]}", "custom_id": line.id}
         match line.outcome:
             case "good":
                 status, body = 200, self._answer(line.body)
@@ -214,12 +206,12 @@ class OpenAIProvider:
                 return found | {"response": None, "error": {"code": code, "message": "It was not executed."}}
         return found | {"response": {"status_code": status, "request_id": "r", "body": body}, "error": None}
 
-    def _content(self, name: str) -> Answer:
+    def _content(self, name):
         if name not in self.files:
             return _missing("File object", name)
         return Answer(200, self.files[name][2])
 
-    def _page(self, data: list[dict[str, Any]], query: Mapping[str, list[str]]) -> Answer:
+    def _page(self, data, query):
         if "purpose" in query:
             data = [one for one in data if one["purpose"] == query["purpose"][0]]
         if "after" in query:
@@ -229,14 +221,14 @@ class OpenAIProvider:
         return _reply({"object": "list", "data": data[:limit], "has_more": len(data) > limit})
 
 
-def _reply(document: Any) -> Answer:
+def _reply(document):
     return Answer.json(document)
 
 
-def _error(status: int, message: str, code: str | None) -> Answer:
+def _error(status, message, code):
     error = {"message": message, "type": "invalid_request_error", "param": None, "code": code}
     return Answer.json({"error": error}, status)
 
 
-def _missing(what: str, name: str) -> Answer:
+def _missing(what, name):
     return _error(404, f"No {what} found with id '{name}'.", None)

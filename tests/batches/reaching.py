@@ -1,14 +1,11 @@
 """Puts a provider where the network would be: a server on this machine."""
 
-from __future__ import annotations
-
 import json
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 from unittest.mock import patch
 from urllib.parse import urlsplit
 
@@ -36,7 +33,7 @@ class Asked:
     content: bytes
 
     @property
-    def path(self) -> str:
+    def path(self):
         return urlsplit(self.url).path
 
 
@@ -49,7 +46,7 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def json(cls, document: Any, status: int = 200) -> Answer:
+    def json(cls, document, status=200):
         return cls(status, json.dumps(document).encode())
 
 
@@ -61,11 +58,7 @@ Provider = Callable[[Asked], Answer]
 
 
 @contextmanager
-def reaching(
-    provider: Provider,
-    before: Callable[[], bool] = lambda: True,
-    after: Callable[[], None] = lambda: None,
-) -> Iterator[None]:
+def reaching(provider, before=lambda: True, after=lambda: None):
     """Whatever is sent to a provider of batches goes to this one.
 
     Args:
@@ -73,10 +66,10 @@ def reaching(
         before: Called before each request; whether it arrives.
         after: Called once a reply has begun.
     """
-    errors: list[BaseException] = []
+    errors = []
 
     class Handler(BaseHTTPRequestHandler):
-        def answer(self) -> None:
+        def answer(self):
             content = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             headers = {name.lower(): value for name, value in self.headers.items()}
             try:
@@ -94,12 +87,12 @@ def reaching(
 
         do_GET = do_POST = answer  # noqa: N815
 
-        def log_message(self, *_: object) -> None:
+        def log_message(self, *_):
             pass
 
     class Diverted(HttpPool):
         @asynccontextmanager
-        async def sent(self, method: str, url: str, *more: Any) -> AsyncIterator[Any]:
+        async def sent(self, method, url, *more):
             is_there = before()
             parts = urlsplit(url)
             here = f"127.0.0.1:{server.server_port}" if is_there else NOWHERE

@@ -1,10 +1,6 @@
 """The local providers say what the providers' own SDKs read, and requests are what these SDKs send."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 from anthropic.types import Message as ClaudeMessage
 from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
@@ -14,7 +10,6 @@ from openai.types.chat import ChatCompletion
 from pydantic import TypeAdapter
 from tests.batches.cases import World, world
 from tests.batches.farm import DAY
-from tests.batches.reaching import Answer, Asked
 
 DECODING = {"warm": {"temperature": 1, "top_p": 0.9, "stop": ["\n"]}, "held": {"constraint": "labels"}}
 
@@ -28,19 +23,19 @@ class Heard(World):
 
     said: list[tuple[str, str, bytes, bytes]]
 
-    def __call__(self, request: Asked) -> Answer:
+    def __call__(self, request):
         reply = super().__call__(request)
         self.said.append((request.method, request.url, request.content, reply.content))
         return reply
 
 
-def heard(name: str, folder: Path) -> list[tuple[str, str, bytes, bytes]]:
+def heard(name, folder):
     """All that passed between Quaver and a provider, with refusals, faults and an end by cancelling."""
     with world(name, folder, refused=0.2, faults=0.2) as one:
         one.__class__ = Heard
-        one.said = []  # type: ignore[attr-defined]
+        one.said = []
         study = lambda **more: World.study(one, decoding=DECODING, **more)  # noqa: E731
-        one.study = study  # type: ignore[method-assign]
+        one.study = study
         one.run()
         one.clock.now += 1800
         one.run(cancel_batches=True)
@@ -48,14 +43,14 @@ def heard(name: str, folder: Path) -> list[tuple[str, str, bytes, bytes]]:
         one.run()
         one.clock.now += DAY / 2
         one.run()
-        return one.said  # type: ignore[attr-defined,no-any-return]
+        return one.said
 
 
-def lines(content: bytes) -> list[Any]:
+def lines(content):
     return [json.loads(line) for line in content.splitlines() if line.strip()]
 
 
-def test_openai(tmp_path: Path) -> None:
+def test_openai(tmp_path):
     batches = files = answers = 0
     for method, url, _, content in heard("openai", tmp_path / "s"):
         if url.endswith("/content"):
@@ -73,7 +68,7 @@ def test_openai(tmp_path: Path) -> None:
     assert min(batches, files, answers) > 1
 
 
-def test_anthropic(tmp_path: Path) -> None:
+def test_anthropic(tmp_path):
     allowed = TypeAdapter(MessageCreateParamsNonStreaming)
     batches = results = requests = 0
     for method, url, sent, content in heard("anthropic", tmp_path / "s"):
@@ -97,9 +92,9 @@ def test_anthropic(tmp_path: Path) -> None:
     assert min(batches, results, requests) > 1
 
 
-def _inherited(kind: Any) -> set[str]:
+def _inherited(kind):
     return {name for base in getattr(kind, "__orig_bases__", ()) for name in _all(base)}
 
 
-def _all(kind: Any) -> set[str]:
+def _all(kind):
     return set(getattr(kind, "__annotations__", {})) | _inherited(kind)

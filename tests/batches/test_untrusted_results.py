@@ -1,15 +1,12 @@
 """Providers' replies are untrusted: their sizes, types, ids and addresses."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from tests.batches.cases import CASES, world
 from tests.batches.farm import DAY
-from tests.batches.reaching import Answer, Asked, Broken
+from tests.batches.reaching import Answer, Broken
 from tests.local_engines import JsonServer
 
 from quaver.errors import ModelError
@@ -17,7 +14,7 @@ from quaver.models.served import batch_http
 
 Change = Callable[[bytes], bytes]
 
-CHANGES: dict[str, Change] = {
+CHANGES = {
     "twice": lambda text: text + text,
     "unknown": lambda text: (
         text.replace(b'_id": "', b'_id": "../', 1).replace(b'"key": "', b'"key": "../', 1) + text
@@ -30,17 +27,17 @@ CHANGES: dict[str, Change] = {
 }
 
 
-def is_result(request: Asked) -> bool:
+def is_result(request):
     path = request.path
     return path.endswith(("/content", "/results")) or "/download/" in path
 
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("change", CHANGES)
-def test_odd_lines_change_no_answer(name: str, change: str, tmp_path: Path) -> None:
+def test_odd_lines_change_no_answer(name, change, tmp_path):
     with world(name, tmp_path / "s") as one:
 
-        def wire(request: Asked) -> Answer | None:
+        def wire(request):
             if not is_result(request):
                 return None
             return Answer(200, CHANGES[change](one.provider(request).content))
@@ -51,11 +48,11 @@ def test_odd_lines_change_no_answer(name: str, change: str, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_results_that_break_off_are_fetched_again(name: str, tmp_path: Path) -> None:
+def test_results_that_break_off_are_fetched_again(name, tmp_path):
     with world(name, tmp_path / "s") as one:
-        cut: list[int] = []
+        cut = []
 
-        def wire(request: Asked) -> Answer | None:
+        def wire(request):
             if not is_result(request) or len(cut) == 2:
                 return None
             cut.append(1)
@@ -68,9 +65,7 @@ def test_results_that_break_off_are_fetched_again(name: str, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_results_that_never_end_are_given_up(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_results_that_never_end_are_given_up(name, tmp_path, monkeypatch):
     monkeypatch.setattr(batch_http, "MOST_LINE", 1000)
     with world(name, tmp_path / "s") as one:
         one.run()
@@ -83,9 +78,9 @@ def test_results_that_never_end_are_given_up(
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_the_key_goes_nowhere_else(name: str, tmp_path: Path) -> None:
+def test_the_key_goes_nowhere_else(name, tmp_path):
     with world(name, tmp_path / "s") as one:
-        asked: list[str] = []
+        asked = []
         elsewhere = JsonServer(lambda path, _: asked.append(path))
         sent = [Answer(307, b"", {"location": f"{elsewhere.url}/x"})]
         one.wire = lambda request: sent.pop() if request.method == "POST" and sent else None
@@ -98,11 +93,11 @@ def test_the_key_goes_nowhere_else(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"[]", b"<html>", b'{"data": null}'])
 @pytest.mark.parametrize("name", ["openai", "anthropic"])
-def test_a_reply_that_is_no_list_is_not_an_empty_one(name: str, content: bytes, tmp_path: Path) -> None:
+def test_a_reply_that_is_no_list_is_not_an_empty_one(name, content, tmp_path):
     with world(name, tmp_path / "s") as one:
-        starts: list[int] = []
+        starts = []
 
-        def wire(request: Asked) -> Answer | None:
+        def wire(request):
             if request.path.endswith("/batches") and request.method == "POST" and not starts:
                 starts.append(1)
                 one.provider(request)

@@ -4,8 +4,6 @@ Checksums are remade throughout, as whoever falsifies a bundle can do; what chan
 held in `test_packing`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -13,7 +11,6 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -53,16 +50,16 @@ ITEMS = "id,party,text,truth\n" + "".join(
 )
 
 
-def good(text: str, prompt: str) -> str:
+def good(text, prompt):
     return "positive" if len(text + prompt) % 3 else f"negative, for it says {text}"
 
 
-def bad(text: str, prompt: str) -> str:
+def bad(text, prompt):
     return "negative"
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory: pytest.TempPathFactory) -> quaver.Study:
+def study(tmp_path_factory):
     """A study that was run with a model and a prompt that are not in it any more."""
     folder = tmp_path_factory.mktemp("honest") / "study"
     folder.mkdir()
@@ -77,12 +74,12 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> quaver.Study:
 
 
 @pytest.fixture(scope="module")
-def whole(study: quaver.Study) -> Path:
+def whole(study):
     return quaver.bundle(study, study.folder.parent / "whole.zip")[0]
 
 
 @pytest.fixture(scope="module")
-def labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def labels(tmp_path_factory):
     """A bundle of labels that two coders gave."""
     folder = tmp_path_factory.mktemp("labels")
     rows = "".join(f"{n},The {n}. text.,{'ab'[n % 2]},{'aab'[n % 3]},{c}\n" for n in range(6) for c in "xy")
@@ -95,8 +92,8 @@ def labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
 Change = Callable[[Path], object]
 
 
-def text(name: str, old: str, new: str) -> Change:
-    def change(folder: Path) -> None:
+def text(name, old, new):
+    def change(folder):
         there = (folder / name).read_text()
         assert re.search(old, there), old
         (folder / name).write_text(re.sub(old, new, there, count=1))
@@ -104,20 +101,20 @@ def text(name: str, old: str, new: str) -> Change:
     return change
 
 
-def gone(name: str) -> Change:
+def gone(name):
     return lambda folder: (folder / name).unlink()
 
 
-def line(name: str, *, doubled: bool = False) -> Change:
-    def change(folder: Path) -> None:
+def line(name, *, doubled=False):
+    def change(folder):
         first, second, *rest = (folder / name).read_text().splitlines(keepends=True)
         (folder / name).write_text("".join([first, *([second] * 2 * doubled), *rest]))
 
     return change
 
 
-def document(name: str, edit: Callable[[Any], object]) -> Change:
-    def change(folder: Path) -> None:
+def document(name, edit):
+    def change(folder):
         found = json.loads((folder / name).read_text())
         found.pop("checksum", None) if isinstance(found, dict) else None
         edit(found)
@@ -126,16 +123,16 @@ def document(name: str, edit: Callable[[Any], object]) -> Change:
     return change
 
 
-def frame(edit: Callable[[pl.DataFrame], pl.DataFrame]) -> Change:
-    def change(folder: Path) -> None:
+def frame(edit):
+    def change(folder):
         path = folder / "annotations.parquet"
         edit(pl.read_parquet(path)).write_parquet(path)
 
     return change
 
 
-def first_row(name: str, value: Any) -> Change:
-    def edit(found: pl.DataFrame) -> pl.DataFrame:
+def first_row(name, value):
+    def edit(found):
         column = found[name].cast(pl.String) if found[name].dtype == pl.Categorical else found[name]
         changed = [value, *column.to_list()[1:]]
         return found.with_columns(pl.Series(name, changed, dtype=column.dtype).cast(found[name].dtype))
@@ -143,8 +140,8 @@ def first_row(name: str, value: Any) -> Change:
     return frame(edit)
 
 
-def store(*statements: str, summed: bool = True) -> Change:
-    def change(folder: Path) -> None:
+def store(*statements, summed=True):
+    def change(folder):
         with closing(sqlite3.connect(folder / "responses.db", isolation_level=None)) as db:
             add_checksums(db)
             for statement in statements:
@@ -155,10 +152,10 @@ def store(*statements: str, summed: bool = True) -> Change:
     return change
 
 
-def remade(*changes: Change) -> Change:
+def remade(*changes):
     """Everything that follows from what was changed is made anew, by Quaver itself."""
 
-    def change(folder: Path) -> None:
+    def change(folder):
         for one in changes:
             one(folder)
         lock("digest", value=design_digest(json.loads((folder / "study.lock.json").read_text())))(folder)
@@ -184,7 +181,7 @@ GOLD = (
 )
 
 
-def doubled_throughout(folder: Path) -> None:
+def doubled_throughout(folder):
     """The annotations of an item stand there twice, which leaves their measures undefined."""
     path = folder / "annotations.parquet"
     found = pl.read_parquet(path)
@@ -194,8 +191,8 @@ def doubled_throughout(folder: Path) -> None:
     write_derived(Bundle(folder / "x.zip", Opened(about, (), ""), folder), folder)
 
 
-def lock(*path: str, value: Any) -> Change:
-    def edit(found: Any) -> None:
+def lock(*path, value):
+    def edit(found):
         for part in path[:-1]:
             found = found[int(part)] if isinstance(found, list) else found[part]
         assert path[-1] in found
@@ -209,7 +206,7 @@ OTHER_MEASURE = (
     lock("study", "measures", "1", "use", value="intra_pss"),
 )
 
-WAYS: dict[str, tuple[Change, str]] = {
+WAYS = {
     # what follows from other files
     "the verdict in the report": (
         text("report.html", "<h1>[^<]*</h1>", "<h1>You can use the labels.</h1>"),
@@ -348,11 +345,11 @@ WAYS: dict[str, tuple[Change, str]] = {
 }
 
 
-def test_there_are_enough_ways() -> None:
+def test_there_are_enough_ways():
     assert len(WAYS) >= 60
 
 
-def judged(path: Path) -> set[str]:
+def judged(path):
     """``found``, or else what ``verify`` names as not compared, or as what nobody can find out."""
     try:
         found = verify(path)
@@ -364,13 +361,13 @@ def judged(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_it_is_found_or_named(way: str, whole: Path, tmp_path: Path) -> None:
+def test_it_is_found_or_named(way, whole, tmp_path):
     change, named = WAYS[way]
     said = judged(repacked(whole, tmp_path, change))
     assert (named or "found") in said, said
 
 
-def test_the_digest_finds_what_else_nobody_could(whole: Path, tmp_path: Path) -> None:
+def test_the_digest_finds_what_else_nobody_could(whole, tmp_path):
     digest = verify(whole).digest
     assert not verify(whole, digest=f" {digest.upper()}").differs
     assert "digest" not in verify(whole, digest=digest).unknown
@@ -390,14 +387,12 @@ def test_the_digest_finds_what_else_nobody_could(whole: Path, tmp_path: Path) ->
         ),
     ],
 )
-def test_labels_that_exist_already(change: Change, named: str, labels: Path, tmp_path: Path) -> None:
+def test_labels_that_exist_already(change, named, labels, tmp_path):
     assert judged(labels) >= {"labels", "dropped"}
     assert named in judged(repacked(labels, tmp_path, change))
 
 
-def test_a_published_digest_of_the_design_finds_another_design(
-    study: quaver.Study, whole: Path, tmp_path: Path
-) -> None:
+def test_a_published_digest_of_the_design_finds_another_design(study, whole, tmp_path):
     assert verify(whole).design == study.digest
     assert not verify(whole, design=study.digest).differs
     assert "design" not in verify(whole, design=study.digest).unknown

@@ -1,9 +1,7 @@
 """Claude by Anthropic's own API: what is sent, what comes back, and what failures mean."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from typing import Any
 from unittest.mock import patch
 
@@ -12,7 +10,7 @@ from anthropic.types.message_create_params import MessageCreateParamsNonStreamin
 from pydantic import TypeAdapter
 from tests.batches.anthropic_provider import message
 
-from quaver.core.records import Call, Decoding, Message, Prompt, Request, Response
+from quaver.core.records import Call, Decoding, Message, Prompt, Request
 from quaver.errors import MissingKey, ModelError, RateLimited, SpecError
 from quaver.models.anthropic import VERSION, Anthropic
 from quaver.models.served.http_pool import HttpPool, HttpReply
@@ -20,7 +18,7 @@ from quaver.models.served.http_pool import HttpPool, HttpReply
 KEY = "sk-ant-api03-aBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789"
 
 
-def request(choices: tuple[str, ...] = (), **decoding: Any) -> Request:
+def request(choices=(), **decoding):
     said = (Message("system", "You label texts."), Message("user", "Is it good?"))
     asked = Decoding("d", **decoding)
     return Request("m", Prompt(said, "", ""), asked, choices, 1, (Call(b"k" * 16, 0, 0, 0),))
@@ -29,21 +27,21 @@ def request(choices: tuple[str, ...] = (), **decoding: Any) -> Request:
 Reply = Callable[[dict[str, Any]], HttpReply]
 
 
-def _reply(status: int, document: Any, **headers: str) -> HttpReply:
+def _reply(status, document, **headers):
     return HttpReply(status, headers, json.dumps(document).encode())
 
 
 @pytest.fixture
-def reply() -> list[Reply]:
+def reply():
     return [lambda body: _reply(200, message("yes"))]
 
 
 @pytest.fixture(autouse=True)
-def wire(reply: list[Reply], monkeypatch: pytest.MonkeyPatch) -> Iterator[list[dict[str, Any]]]:
+def wire(reply, monkeypatch):
     """What was sent; the first of ``reply`` answers it."""
-    sent: list[dict[str, Any]] = []
+    sent = []
 
-    async def handle(pool: HttpPool, url: str, headers: Mapping[str, str], body: bytes) -> HttpReply:
+    async def handle(pool, url, headers, body):
         assert url == "https://api.anthropic.com/v1/messages"
         assert headers["x-api-key"] == KEY
         assert headers["anthropic-version"] == VERSION
@@ -56,12 +54,12 @@ def wire(reply: list[Reply], monkeypatch: pytest.MonkeyPatch) -> Iterator[list[d
         yield sent
 
 
-def answered(model: Anthropic, asked: Request) -> Response:
+def answered(model, asked):
     ((_, (response,)),) = model.answer([asked])
     return response
 
 
-def test_a_message_is_asked_and_read(wire: list[dict[str, Any]]) -> None:
+def test_a_message_is_asked_and_read(wire):
     found = answered(Anthropic(model="claude-x"), request(max_tokens=5))
     assert (found.text, found.finish, found.prompt_tokens, found.completion_tokens) == ("yes", "stop", 20, 1)
     assert found.served_model == "claude-test-1"
@@ -72,9 +70,7 @@ def test_a_message_is_asked_and_read(wire: list[dict[str, Any]]) -> None:
 
 @pytest.mark.parametrize("options", [{}, {"cache": True, "thinking": 2048}, {"thinking": "adaptive"}])
 @pytest.mark.parametrize("choices", [(), ("yes", "no")])
-def test_bodies_are_what_the_sdk_may_send(
-    options: dict[str, Any], choices: tuple[str, ...], wire: list[dict[str, Any]]
-) -> None:
+def test_bodies_are_what_the_sdk_may_send(options, choices, wire):
     answered(Anthropic(model="c", **options), request(choices, temperature=0.7, top_p=0.9, stop=("\n",)))
     body = wire[0]
     sent = TypeAdapter(MessageCreateParamsNonStreaming).validate_python(body)
@@ -82,7 +78,7 @@ def test_bodies_are_what_the_sdk_may_send(
     assert list(sent["messages"]) == body["messages"]  # an iterable is checked as it is read
 
 
-def test_thinking_comes_on_top_of_the_answer_and_takes_no_temperature(wire: list[dict[str, Any]]) -> None:
+def test_thinking_comes_on_top_of_the_answer_and_takes_no_temperature(wire):
     found = answered(Anthropic(model="c", thinking=2048), request(max_tokens=8, temperature=1.0))
     (body,) = wire
     knobs = json.loads(str(found.instrument))["instrument"]
@@ -92,13 +88,13 @@ def test_thinking_comes_on_top_of_the_answer_and_takes_no_temperature(wire: list
     assert "temperature" not in body
 
 
-def test_the_cache_marks_system_message_and_prompt(wire: list[dict[str, Any]]) -> None:
+def test_the_cache_marks_system_message_and_prompt(wire):
     answered(Anthropic(model="c", cache=True), request())
     (body,) = wire
     assert body["system"][0]["cache_control"] == body["cache_control"] == {"type": "ephemeral"}
 
 
-def test_thinking_and_cached_tokens_are_read(reply: list[Reply]) -> None:
+def test_thinking_and_cached_tokens_are_read(reply):
     usage = {
         "input_tokens": 5,
         "output_tokens": 70,
@@ -114,26 +110,25 @@ def test_thinking_and_cached_tokens_are_read(reply: list[Reply]) -> None:
     assert (found.completion_tokens, found.thinking_tokens) == (70, 60)
 
 
-def test_a_label_is_taken_out_of_its_object(reply: list[Reply]) -> None:
+def test_a_label_is_taken_out_of_its_object(reply):
     reply[0] = lambda body: _reply(200, message('{"label": "no"}'))
     assert answered(Anthropic(model="c"), request(("yes", "no"))).text == "no"
 
 
 @pytest.mark.parametrize(
-    ("reason", "finish"),
-    [("max_tokens", "length"), ("refusal", "content_filter"), ("stop_sequence", "stop")],
+    ("reason", "finish"), [("max_tokens", "length"), ("refusal", "content_filter"), ("stop_sequence", "stop")]
 )
-def test_ends(reason: str, finish: str, reply: list[Reply]) -> None:
+def test_ends(reason, finish, reply):
     reply[0] = lambda body: _reply(200, message("x") | {"stop_reason": reason})
     assert answered(Anthropic(model="c"), request()).finish == finish
 
 
-def _error(status: int, kind: str, said: str) -> Reply:
+def _error(status, kind, said):
     document = {"type": "error", "error": {"type": kind, "message": said}}
     return lambda body: _reply(status, document)
 
 
-def test_a_prompt_that_is_too_long_is_an_answer(reply: list[Reply]) -> None:
+def test_a_prompt_that_is_too_long_is_an_answer(reply):
     reply[0] = _error(400, "invalid_request_error", "prompt is too long: 250000 tokens > 200000 maximum")
     found = answered(Anthropic(model="c"), request())
     assert found.finish == "error"
@@ -149,17 +144,13 @@ def test_a_prompt_that_is_too_long_is_an_answer(reply: list[Reply]) -> None:
         (402, "billing_error", "billing", RateLimited),
     ],
 )
-def test_what_ends_the_work(
-    reply: list[Reply], status: int, kind: str, said: str, error: type[ModelError]
-) -> None:
+def test_what_ends_the_work(reply, status, kind, said, error):
     reply[0] = _error(status, kind, said)
     with pytest.raises(error):
         answered(Anthropic(model="c"), request())
 
 
-def test_a_refused_temperature_is_left_out_from_then_on(
-    reply: list[Reply], wire: list[dict[str, Any]]
-) -> None:
+def test_a_refused_temperature_is_left_out_from_then_on(reply, wire):
     good, refuse = (
         reply[0],
         _error(400, "invalid_request_error", "`temperature` is deprecated for this model."),
@@ -172,8 +163,8 @@ def test_a_refused_temperature_is_left_out_from_then_on(
     assert knobs["temperature"] == [0.0, None, "refused"]
 
 
-def test_an_overloaded_server_is_asked_again(reply: list[Reply], wire: list[dict[str, Any]]) -> None:
-    def overloaded(body: dict[str, Any]) -> HttpReply:
+def test_an_overloaded_server_is_asked_again(reply, wire):
+    def overloaded(body):
         return HttpReply(529, {"retry-after": "0"}, b"{}")
 
     good = reply[0]
@@ -182,17 +173,17 @@ def test_an_overloaded_server_is_asked_again(reply: list[Reply], wire: list[dict
     assert len(wire) == 2
 
 
-def test_a_missing_key_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_key_is_named(monkeypatch):
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     with pytest.raises(MissingKey, match="missing"):
         Anthropic(model="c").check_key()
 
 
-def test_the_cache_changes_no_identity_and_thinking_does() -> None:
+def test_the_cache_changes_no_identity_and_thinking_does():
     assert Anthropic(model="c").identity() == Anthropic(model="c", cache=True).identity()
     assert Anthropic(model="c").identity() != Anthropic(model="c", thinking=2048).identity()
 
 
-def test_a_key_in_the_body_is_refused() -> None:
+def test_a_key_in_the_body_is_refused():
     with pytest.raises(SpecError):
         Anthropic(model="c", body={"api_key": KEY})

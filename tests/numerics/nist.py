@@ -4,9 +4,6 @@ The sets are in the public domain: https://www.itl.nist.gov/div898/strd. Longley
 are the files ``data/NAME.csv``; the others were made by rules, which stand here.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import NamedTuple
@@ -35,7 +32,7 @@ class Certified(NamedTuple):
     by: str
 
 
-def certified() -> Iterator[Certified]:
+def certified():
     """Every value."""
     yield from _regressions()
 
@@ -45,17 +42,14 @@ def certified() -> Iterator[Certified]:
 _DELTA = (759, -2048, 2048, -2048, 2523, -2048, 2048, -2048, 1838, -2048, 2048)
 
 
-def polynomials() -> dict[str, tuple[list[Fraction], list[Fraction], int, list[float]]]:
+def polynomials():
     """Sets in which y is a polynomial of x: x, y, the degree, and the certified coefficients."""
     x = [Fraction(k) for k in range(21)]
     error = [*_DELTA, *_DELTA[-2::-1]]
     plain = [sum((k**j for j in range(6)), Fraction(0)) for k in x]
     small = [sum((k**j / Fraction(10) ** j for j in range(6)), Fraction(0)) for k in x]
     ones = [1.0] * 6
-    found = {
-        "Wampler1": (x, plain, 5, ones),
-        "Wampler2": (x, small, 5, [1.0, 0.1, 0.01, 0.001, 1e-4, 1e-5]),
-    }
+    found = {"Wampler1": (x, plain, 5, ones), "Wampler2": (x, small, 5, [1.0, 0.1, 0.01, 0.001, 1e-4, 1e-5])}
     for number, times in ((3, 1), (4, 100), (5, 10000)):
         y = [one + times * e for one, e in zip(plain, error, strict=True)]
         found[f"Wampler{number}"] = (x, y, 5, ones)
@@ -90,7 +84,7 @@ LONGLEY = [
 ]
 
 
-def designs() -> dict[str, tuple[list[list[Fraction]], list[Fraction], list[float]]]:
+def designs():
     """Each set's design matrix, y, and certified coefficients."""
     found = {
         name: ([[k**j for j in range(degree + 1)] for k in x], y, values)
@@ -101,7 +95,7 @@ def designs() -> dict[str, tuple[list[list[Fraction]], list[Fraction], list[floa
     return found | {"Longley": (rows, [Fraction(row[0]) for row in table], LONGLEY)}
 
 
-def _regressions() -> Iterator[Certified]:
+def _regressions():
     for name, (rows, y, values) in sorted(designs().items()):
         matrix, outcome = np.array(rows, float), np.array(y, float)
         for place, value in enumerate(values):
@@ -113,7 +107,7 @@ def _regressions() -> Iterator[Certified]:
             yield Certified(f"{name} B{place}", value, quaver, "conclusion, least squares")
 
 
-def exact(rows: list[list[Fraction]], y: list[Fraction]) -> list[Fraction]:
+def exact(rows, y):
     """Least squares in fractions, without any rounding: what the certified values are checked against."""
     size = len(rows[0])
     system = [

@@ -1,16 +1,13 @@
 """What annotation keeps for every evaluator: failed answers, equal answers, and time."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quaver.core.records import Condition, Item, LabelSet, Response, Variant
+from quaver.core.records import Condition, Item, Response
 from quaver.score import annotation
-from quaver.score.parsing.evaluator import Evaluator
 from quaver.testing.recipes import plugins
 from quaver.testing.tasks import CASES, TASKS
 from quaver.testing.test_evaluators import RESPONSES, made, read
@@ -21,9 +18,7 @@ pytestmark = pytest.mark.parametrize("name", plugins("evaluators"))
 
 @settings(max_examples=10, deadline=None)
 @given(some=st.lists(RESPONSES, max_size=8), repeats=st.integers(1, 3), size=st.integers(5, 30))
-def test_answers_that_show_the_same_are_read_alike(
-    name: str, some: list[Response], repeats: int, size: int
-) -> None:
+def test_answers_that_show_the_same_are_read_alike(name, some, repeats, size):
     # Each comes again with other thinking, other counts and another time, among the others and apart.
     labels, variant = TASKS["names"]
     of = [
@@ -49,14 +44,14 @@ def test_answers_that_show_the_same_are_read_alike(
     assert found == [(reading.label, reading.status, reading.reason) for reading in alone]
 
 
-def test_failed_answers_are_no_concern_of_its(name: str) -> None:
+def test_failed_answers_are_no_concern_of_its(name):
     labels, variant = TASKS["names"]
     assert read(Response("Dole", "error", "down"), made(name), labels, variant).status == "error"
     assert read(Response("Dole", "content_filter"), made(name), labels, variant).status == "refused"
     assert read(Response(" "), made(name), labels, variant).status == "empty"
 
 
-def test_one_long_answer_costs_what_its_pieces_cost(name: str) -> None:
+def test_one_long_answer_costs_what_its_pieces_cost(name):
     # Linear work costs once as much, quadratic work sixteen times as much: six times is far from both.
     # It is the processor's time, and one good try of five is enough.
     labels, variant = TASKS["choice"]
@@ -72,7 +67,7 @@ def test_one_long_answer_costs_what_its_pieces_cost(name: str) -> None:
             pytest.fail(f"{unit!r}: {together:.3f} s together, {apart:.3f} s in pieces")
 
 
-def seconds(responses: list[Response], evaluator: Evaluator, labels: LabelSet, variant: Variant) -> float:
+def seconds(responses, evaluator, labels, variant):
     start = time.process_time()
     for response in responses:
         read(response, evaluator, labels, variant)

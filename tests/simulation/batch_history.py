@@ -4,21 +4,16 @@ A step is a request to the provider or a commit of the store; the process may di
 must hold: no answer that was paid is lost, and none is paid twice.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import sqlite3
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
 from tests.batches.cases import CASES, Clock, document
 from tests.batches.farm import DAY, Behaviour, Farm
-from tests.batches.reaching import Answer, Asked, Broken, reaching
+from tests.batches.reaching import Answer, Broken, reaching
 from tests.simulation.disk import Disk
 from tests.simulation.schedule import Killed
 
@@ -52,7 +47,7 @@ class BatchHistory:
         die_at: The step at which it dies; 0 for none.
     """
 
-    def __init__(self, seed: int, home: Path, provider: str | None = None) -> None:
+    def __init__(self, seed, home, provider=None):
         self.draw = random.Random(seed)
         self.case = CASES[provider or self.draw.choice(list(CASES))]
         self.clock = Clock()
@@ -60,21 +55,21 @@ class BatchHistory:
         self.provider = self.case.provider(self.farm, self._say)
         self.wire = self.draw.choice((0.0, 0.1, 0.3))
         self.odd = self.draw.choice((0.0, 0.3))
-        self.told: list[str] = []
+        self.told = []
         self.steps = self.die_at = 0
         self._home, self._number = home, 0
         self.folder = home / "study-0"
-        self._late: list[tuple[float, Asked]] = []
-        self._kept: dict[bytes, str] = {}
-        self._own: set[str] = set()
-        self._more: dict[str, Any] = {"repeats": self.draw.choice((1, 2, 3))}
+        self._late = []
+        self._kept = {}
+        self._own = set()
+        self._more = {"repeats": self.draw.choice((1, 2, 3))}
         self._limit = self.draw.choice((2, 5, 100))
         self._fault = ""
 
-    def __str__(self) -> str:
+    def __str__(self):
         return "\n".join(self.told)
 
-    def _behaviour(self) -> Behaviour:
+    def _behaviour(self):
         draw = self.draw
         return Behaviour(
             longest=draw.choice((60.0, 3600.0, 2 * DAY)),
@@ -85,16 +80,16 @@ class BatchHistory:
             credit=draw.choice((None, None, None, 7)),
         )
 
-    def _refuses(self, body: dict[str, Any]) -> bool:
+    def _refuses(self, body):
         return "Text 4" in self.case.text_of(body)
 
     @staticmethod
-    def _say(text: str) -> str:
+    def _say(text):
         return "yes" if "Text 3" in text else "no"
 
     # ------------------------------------------------------------------ the whole
 
-    def go(self) -> None:
+    def go(self):
         """Live through it.
 
         Raises:
@@ -110,7 +105,7 @@ class BatchHistory:
                     self._edit()
             self._finish()
 
-    def every_step(self) -> int:
+    def every_step(self):
         """Die once at every step of every process until the study is finished; returns how often."""
         deaths, self._limit, self._more = 0, 100, {"repeats": 1}
         with self._entered():
@@ -122,17 +117,17 @@ class BatchHistory:
             self._finish()
         return deaths
 
-    def _time_passes(self) -> None:
+    def _time_passes(self):
         self.clock.now += self.draw.choice((0.0, 1.0, 60.0, 1800.0, DAY / 3, 3 * DAY))
 
-    def _edit(self) -> None:
+    def _edit(self):
         name, choices = self.draw.choice(
             (("repeats", (1, 2, 3)), ("follow_ups", ([], ["verbal_decimal"])), ("budget", ({}, {"calls": 9})))
         )
         self._more[name] = self.draw.choice(choices)
         self._told(f"edited: {name}: {self._more[name]}")
 
-    def _finish(self) -> None:
+    def _finish(self):
         """Nothing goes wrong any more; the study has to come to its end, with every answer that was paid."""
         self.wire = self.odd = 0.0
         self.farm.behaviour.credit = self.farm.behaviour.queue = None
@@ -158,13 +153,13 @@ class BatchHistory:
 
     # ------------------------------------------------------------------ one process
 
-    def _run(self, die_at: int) -> Any:
+    def _run(self, die_at):
         """One process; None if it died."""
         self.steps, self.die_at = 0, die_at
-        asked: dict[str, Any] = self.draw.choice(({}, {}, {}, {"wait": True}, {"cancel_batches": True}))
+        asked = self.draw.choice(({}, {}, {}, {"wait": True}, {"cancel_batches": True}))
         if not self.wire and not self.odd and not die_at:
             asked = {}
-        ended: Any = None
+        ended = None
         try:
             with self._opened() as study:
                 ended = study.run(**asked)
@@ -182,11 +177,11 @@ class BatchHistory:
         return ended
 
     @contextmanager
-    def _opened(self) -> Iterator[Study]:
+    def _opened(self):
         model = {**self.case.model, "batch": True}
         yield Study.open(document(model, **self._more), folder=self.folder)
 
-    def _check(self) -> None:
+    def _check(self):
         rows = self._rows()
         twice = [name for name, times in self.farm.paid.items() if times > 1]
         if twice:
@@ -194,9 +189,9 @@ class BatchHistory:
         gone = [key for key, finish in self._kept.items() if finish != "error" and key not in rows]
         if gone:
             raise BrokenBatch(f"{len(gone)} stored answers are gone")
-        self._kept = rows  # type: ignore[assignment]
+        self._kept = rows
 
-    def _rows(self) -> dict[str, str]:
+    def _rows(self):
         """How each stored answer ended, by key."""
         path = self.folder / "responses.db"
         if not path.exists():
@@ -209,17 +204,17 @@ class BatchHistory:
         finally:
             db.close()
 
-    def _told(self, line: str) -> None:
+    def _told(self, line):
         self.told.append(f"{self.clock.now - 1.8e9:>10,.0f}  {line}")
 
     # ------------------------------------------------------------------ the world
 
     @contextmanager
-    def _entered(self) -> Iterator[None]:
+    def _entered(self):
         history = self
 
         class Connection(sqlite3.Connection):
-            def execute(self, sql: str, *arguments: Any) -> sqlite3.Cursor:
+            def execute(self, sql, *arguments):
                 if sql != "COMMIT":
                     return super().execute(sql, *arguments)
                 history.step()
@@ -227,7 +222,7 @@ class BatchHistory:
                 history.step()
                 return done
 
-        def connect(*arguments: Any, **named: Any) -> sqlite3.Connection:
+        def connect(*arguments, **named):
             return _connect(*arguments, **{"factory": Connection, **named})
 
         with ExitStack() as stack:
@@ -240,27 +235,27 @@ class BatchHistory:
             stack.enter_context(reaching(self._faulted, self._sends, self.step))
             yield
 
-    def step(self) -> None:
+    def step(self):
         """The process takes a step, or dies."""
         self.steps += 1
         if self.die_at and self.steps >= self.die_at:
             raise Killed
 
-    def _sends(self) -> bool:
+    def _sends(self):
         """Whether a request arrives at the provider."""
         self.step()
         self._arrive()
         self._fault = self.draw.choice(_WIRE) if self.draw.random() < self.wire else ""
         return self._fault != "break"
 
-    def _arrive(self) -> None:
+    def _arrive(self):
         """What was on its way arrives in time."""
         due = [one for one in self._late if one[0] <= self.clock.now]
         self._late = [one for one in self._late if one not in due]
         for _, request in due:
             self.provider(request)
 
-    def _faulted(self, request: Asked) -> Answer:
+    def _faulted(self, request):
         """The reply to a request that arrived."""
         match self._fault:
             case "late":
@@ -283,7 +278,7 @@ class BatchHistory:
                 return Answer(200, b"")
         return reply
 
-    def _answered(self, request: Asked) -> Answer:
+    def _answered(self, request):
         reply = self.provider(request)
         self._own |= {line.id for job in self.farm.jobs for line in job.lines}
         content = reply.content
@@ -291,7 +286,7 @@ class BatchHistory:
             return Answer(reply.status, self._odd(content))
         return reply
 
-    def _odd(self, content: bytes) -> bytes:
+    def _odd(self, content):
         """Results with lines that nobody asked for, lines that come twice, and lines that are missing."""
         if self.draw.random() >= self.odd:
             return content

@@ -1,11 +1,8 @@
 """A simulated server: what it answers is a hash of what it was asked; how well it does so is chance."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random
-from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -15,7 +12,6 @@ from unittest.mock import patch
 
 import aiohttp
 
-from quaver.core.records import Request, Response
 from quaver.models.openai_compatible import OpenAICompatible
 from quaver.models.served import local_kinds
 from quaver.models.served.http_pool import HttpPool, HttpReply
@@ -23,7 +19,7 @@ from quaver.study.collection import round_of_calls
 
 __all__ = ["FAULTS", "Attempt", "Server"]
 
-_ASKED: ContextVar[Request | None] = ContextVar("asked", default=None)
+_ASKED = ContextVar("asked", default=None)
 
 FAULTS = (
     "429", "429 now", "429 later", "500", "503 later", "break", "slow", "empty", "cut", "no choices",
@@ -31,7 +27,7 @@ FAULTS = (
 _BILLED = ("", "break", "slow", "cut", "no choices")
 """Faults that come after the model has done its work: a provider bills them."""
 
-ODD: tuple[Mapping[str, Any], ...] = (
+ODD = (
     {"model": {"a": 1}},
     {"system_fingerprint": ["x"]},
     {"model": "\ud800"},
@@ -63,7 +59,7 @@ class Attempt:
     good: bool
 
     @property
-    def asked(self) -> list[tuple[bytes, str]]:
+    def asked(self):
         """Each call's key with what it asks."""
         return list(zip(self.keys, self.meant, strict=True))
 
@@ -89,18 +85,18 @@ class Server:
     attempts: list[Attempt] = field(default_factory=list)
 
     @contextmanager
-    def entered(self) -> Iterator[None]:
+    def entered(self):
         """Stand where the network is."""
         server, send = self, OpenAICompatible._send
 
-        async def remembering(model: OpenAICompatible, to: Any, asked: Request) -> Response:
+        async def remembering(model, to, asked):
             _ASKED.set(asked if any(asked.calls[0].key) else None)  # else the server is only tried
             return await send(model, to, asked)
 
-        async def posted(pool: HttpPool, url: str, headers: object, body: bytes) -> HttpReply:
+        async def posted(pool, url, headers, body):
             return await server.send(body)
 
-        async def listed(pool: HttpPool, url: str, headers: object) -> HttpReply:
+        async def listed(pool, url, headers):
             return _reply(200, {"data": [{"id": "m"}], "version": "1"})  # its models, or its version
 
         with (
@@ -112,7 +108,7 @@ class Server:
         ):
             yield
 
-    async def send(self, content: bytes) -> HttpReply:
+    async def send(self, content):
         """Answer a prompt, or not."""
         body, asked = json.loads(content), _ASKED.get()
         calls = asked.calls if asked else ()
@@ -135,7 +131,7 @@ class Server:
         return await _faulted(fault, whole)
 
 
-async def _faulted(fault: str, whole: dict[str, Any]) -> HttpReply:
+async def _faulted(fault, whole):
     match fault:
         case "":
             return _reply(200, whole)
@@ -155,16 +151,16 @@ async def _faulted(fault: str, whole: dict[str, Any]) -> HttpReply:
     return _reply(int(status), {"error": {"message": "no"}}, {"retry-after": wait} if wait else {})
 
 
-def _reply(status: int, document: Any, headers: Mapping[str, str] | None = None) -> HttpReply:
+def _reply(status, document, headers=None):
     return HttpReply(status, dict(headers or {}), json.dumps(document).encode())
 
 
-def _meant(body: Mapping[str, Any]) -> str:
+def _meant(body):
     """All that decides an answer."""
     return json.dumps(body, sort_keys=True)
 
 
-def _completion(body: Mapping[str, Any], fingerprint: str, is_study: bool) -> dict[str, Any]:
+def _completion(body, fingerprint, is_study):
     read, written = len(json.dumps(body["messages"])) // 4, 3
     return {
         "model": "m-1",
@@ -174,10 +170,10 @@ def _completion(body: Mapping[str, Any], fingerprint: str, is_study: bool) -> di
     }
 
 
-def _choice(body: Mapping[str, Any], is_study: bool) -> dict[str, Any]:
+def _choice(body, is_study):
     drawn = int.from_bytes(blake2b(_meant(body).encode(), digest_size=8).digest(), "little")
     text = _text(body, drawn)
-    choice: dict[str, Any] = {"index": 0, "message": {"role": "assistant", "content": text}}
+    choice = {"index": 0, "message": {"role": "assistant", "content": text}}
     is_filtered = drawn % 41 == 7 and is_study
     choice["finish_reason"] = "content_filter" if is_filtered else "stop"
     if body.get("logprobs"):
@@ -186,7 +182,7 @@ def _choice(body: Mapping[str, Any], is_study: bool) -> dict[str, Any]:
     return choice
 
 
-def _text(body: Mapping[str, Any], drawn: int) -> str:
+def _text(body, drawn):
     if held := body.get("structured_outputs"):
         return str(held["choice"][drawn % len(held["choice"])])
     if form := body.get("response_format"):

@@ -1,12 +1,9 @@
 """Models that can be asked are found by looking; keys are named and never shown."""
 
-from __future__ import annotations
-
 import json
 import os
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
-from typing import Any
 
 import pytest
 from tests.local_engines import JsonServer
@@ -28,13 +25,13 @@ SECRET = "sk-planted-4bX9-4bX9-4bX9"
 
 
 @pytest.fixture(autouse=True)
-def _no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_keys(monkeypatch):
     for preset in PRESETS.values():
         if preset.key:
             monkeypatch.delenv(preset.key, raising=False)
 
 
-def test_ollama_is_found_with_its_models(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ollama_is_found_with_its_models(monkeypatch):
     models = {"data": [{"id": "llama3.2:latest"}, {"id": "qwen3:4b"}]}
     server = JsonServer(lambda path, _: {"version": "0.9.1"} if path == "/api/version" else models)
     monkeypatch.setenv("OLLAMA_HOST", server.url)
@@ -46,7 +43,7 @@ def test_ollama_is_found_with_its_models(monkeypatch: pytest.MonkeyPatch) -> Non
     ]
 
 
-def test_a_server_that_the_environment_names_is_found_at_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_the_environment_names_is_found_at_its_address(monkeypatch):
     server = JsonServer(lambda path, _: {"data": [{"id": "tiny"}]})
     monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
     found = [one for one in found_models() if one.base_url]
@@ -54,7 +51,7 @@ def test_a_server_that_the_environment_names_is_found_at_its_address(monkeypatch
     assert [(one.model, one.base_url, one.free) for one in found] == [("tiny", f"{server.url}/v1", False)]
 
 
-def test_a_key_for_an_address_is_no_providers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_for_an_address_is_no_providers(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-another-0123456789abcdef")
     variable = take_key("an address", SECRET, url="https://models.lab.example/v1", keep=False)
     assert (variable, os.environ[variable]) == ("QUAVER_KEY_MODELS_LAB_EXAMPLE", SECRET)
@@ -62,14 +59,14 @@ def test_a_key_for_an_address_is_no_providers(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.delenv(variable)
 
 
-def test_plain_http_to_another_machine_is_asked_about() -> None:
+def test_plain_http_to_another_machine_is_asked_about():
     with pytest.raises(QuaverError, match="unencrypted"):
         check_encrypted("http://models.lab.example/v1", agreed=False)
     check_encrypted("http://127.0.0.1:8000/v1", agreed=False)
     check_encrypted("http://models.lab.example/v1", agreed=True)
 
 
-def test_a_key_is_named_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_is_named_and_never_shown(monkeypatch):
     monkeypatch.setenv("MISTRAL_API_KEY", SECRET)
     assert keys_held() == {"mistral": "MISTRAL_API_KEY"}
     found = found_models()
@@ -80,26 +77,26 @@ def test_a_key_is_named_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize(
     "reply", [[], {"data": 3}, {"data": [{"name": "x"}]}, {"models": []}, "text", None, {"data": [7]}]
 )
-def test_what_a_strange_server_says_is_no_model(reply: Any) -> None:
+def test_what_a_strange_server_says_is_no_model(reply):
     server = JsonServer(lambda path, _: reply)
     found = finished(models_at(server.url))
     server.close()
     assert found == []
 
 
-def test_a_list_without_end_is_none() -> None:
+def test_a_list_without_end_is_none():
     server = JsonServer(lambda path, _: {"data": [{"id": "x" * (9 << 20)}]})
     found = finished(models_at(server.url))
     server.close()
     assert found == []
 
 
-def test_a_key_is_not_taken_along_to_where_a_server_sends() -> None:
-    asked: list[str] = []
+def test_a_key_is_not_taken_along_to_where_a_server_sends():
+    asked = []
     other = JsonServer(lambda path, _: asked.append(path) or {"data": [{"id": "x"}]})
 
     class Sends(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+        def do_GET(self):
             self.send_response(302)
             self.send_header("Location", f"{other.url}/models")
             self.end_headers()
@@ -112,22 +109,22 @@ def test_a_key_is_not_taken_along_to_where_a_server_sends() -> None:
     assert (found, asked) == ([], [])
 
 
-def test_a_server_that_is_not_there_has_no_models() -> None:
+def test_a_server_that_is_not_there_has_no_models():
     assert finished(models_at("http://127.0.0.1:9")) == []
 
 
 class _Ring:
-    def __init__(self) -> None:
-        self.kept: dict[str, str] = {}
+    def __init__(self):
+        self.kept = {}
 
-    def set_password(self, service: str, name: str, value: str) -> None:
+    def set_password(self, service, name, value):
         self.kept[name] = value
 
-    def get_password(self, service: str, name: str) -> str | None:
+    def get_password(self, service, name):
         return self.kept.get(name)
 
 
-def test_a_key_is_held_for_the_session_and_kept_where_that_is_wished(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_is_held_for_the_session_and_kept_where_that_is_wished(monkeypatch):
     keyring = pytest.importorskip("keyring")
     ring = _Ring()
     monkeypatch.setattr(keyring, "set_password", ring.set_password)
@@ -143,10 +140,10 @@ def test_a_key_is_held_for_the_session_and_kept_where_that_is_wished(monkeypatch
     assert os.environ["OPENAI_API_KEY"] == SECRET
 
 
-def test_a_keyring_that_refuses_is_an_error_without_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_keyring_that_refuses_is_an_error_without_the_key(monkeypatch):
     keyring = pytest.importorskip("keyring")
 
-    def refuse(*given: str) -> None:
+    def refuse(*given):
         raise RuntimeError(json.dumps(given))
 
     monkeypatch.setattr(keyring, "set_password", refuse)
@@ -157,10 +154,10 @@ def test_a_keyring_that_refuses_is_an_error_without_the_key(monkeypatch: pytest.
     assert os.environ["GROQ_API_KEY"] == SECRET
 
 
-def test_an_empty_key_is_refused() -> None:
+def test_an_empty_key_is_refused():
     with pytest.raises(QuaverError):
         take_key("openai", "  ", keep=False)
 
 
-def test_every_search_ends_soon() -> None:
+def test_every_search_ends_soon():
     assert model_search._SECONDS < 1

@@ -1,11 +1,8 @@
 """What every registered follow-up keeps to."""
 
-from __future__ import annotations
-
 import pytest
 
 from quaver.core.records import Label, LabelSet, Message, Variant
-from quaver.design.prompts.follow_ups import FollowUp
 from quaver.testing.recipes import built, plugins, recipe_of
 
 LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative")))
@@ -14,16 +11,15 @@ PROMPT = (Message("system", "You code texts."), Message("user", "I like it. Whic
 
 
 @pytest.fixture(params=plugins("follow_ups"))
-def follow_up(request: pytest.FixtureRequest) -> FollowUp:
-    made: FollowUp = built("follow_ups", request.param, recipe_of("follow_ups", request.param).options)
-    return made
+def follow_up(request):
+    return built("follow_ups", request.param, recipe_of("follow_ups", request.param).options)
 
 
-def test_it_goes_on_from_the_prompt(follow_up: FollowUp) -> None:
+def test_it_goes_on_from_the_prompt(follow_up):
     assert follow_up.messages(PROMPT, "It is good.")[:2] == PROMPT
 
 
-def test_it_quotes_the_answer_where_it_says_so(follow_up: FollowUp) -> None:
+def test_it_quotes_the_answer_where_it_says_so(follow_up):
     messages = follow_up.messages(PROMPT, "It is good.")
     quoted = [
         message
@@ -34,20 +30,20 @@ def test_it_quotes_the_answer_where_it_says_so(follow_up: FollowUp) -> None:
     assert follow_up.quotes_answer or messages == follow_up.messages(PROMPT, "It is bad.")
 
 
-def test_it_ends_with_the_assistant_only_where_the_model_is_to_go_on(follow_up: FollowUp) -> None:
+def test_it_ends_with_the_assistant_only_where_the_model_is_to_go_on(follow_up):
     assert (follow_up.messages(PROMPT, "x")[-1].role == "assistant") == follow_up.continues
 
 
-def test_it_is_greedy_and_short(follow_up: FollowUp) -> None:
+def test_it_is_greedy_and_short(follow_up):
     decoding = follow_up.decoding(VARIANT)
     assert decoding.temperature == 0
     assert 1 <= decoding.max_tokens <= 32
 
 
-def test_its_choices_are_the_answers_where_it_is_constrained(follow_up: FollowUp) -> None:
+def test_its_choices_are_the_answers_where_it_is_constrained(follow_up):
     constrained = follow_up.decoding(VARIANT).constraint == "labels"
     assert follow_up.choices(LABELS, VARIANT) == (("positive", "no") if constrained else ())
 
 
-def test_it_says_what_it_is_for(follow_up: FollowUp) -> None:
+def test_it_says_what_it_is_for(follow_up):
     assert type(follow_up).__doc__

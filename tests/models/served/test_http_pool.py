@@ -1,12 +1,9 @@
 """Calls over connections that stay open: none gets another's reply, whatever the server does."""
 
-from __future__ import annotations
-
 import asyncio
 import resource
 import threading
 import zlib
-from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 
 import aiohttp
@@ -15,7 +12,6 @@ from tests.collect.fakes import request
 from tests.models.odd_replies.odd_reply import ANSWER, on_the_wire, whole
 
 from quaver.core.input_budget import TooLarge
-from quaver.core.records import Response
 from quaver.models.openai_compatible import OpenAICompatible
 from quaver.models.served.http_pool import MOST_REPLY, HttpPool
 from quaver.models.served.server_faults import lost, was_dropped
@@ -24,15 +20,12 @@ OK = b"HTTP/1.1 200 OK\r\n"
 HEADERS = {"X": "h"}
 
 
-def served(
-    serve: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
-    work: Callable[[HttpPool, str], Awaitable[None]],
-) -> int:
+def served(serve, work):
     """Work with a pool; returns how many connections the server saw."""
     connections = 0
 
-    async def run() -> None:
-        async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def run():
+        async def accept(reader, writer):
             nonlocal connections
             connections += 1
             with suppress(asyncio.IncompleteReadError, OSError):
@@ -48,11 +41,11 @@ def served(
     return connections
 
 
-def body_length(head: bytes) -> int:
+def body_length(head):
     return int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
 
 
-async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def echo(reader, writer):
     """Answers each body with itself."""
     while True:
         head = await reader.readuntil(b"\r\n\r\n")
@@ -62,8 +55,8 @@ async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
         writer.write(OK + b"Content-Length: %d\r\n\r\n" % len(body) + body)
 
 
-def test_a_connection_is_used_again() -> None:
-    async def work(pool: HttpPool, url: str) -> None:
+def test_a_connection_is_used_again():
+    async def work(pool, url):
         for n in range(5):
             assert (await pool.post(url, HEADERS, b"%d" % n)).content == b"%d" % n
         large = b"x" * 5_000_000
@@ -72,8 +65,8 @@ def test_a_connection_is_used_again() -> None:
     assert served(echo, work) == 1
 
 
-def test_one_connection_for_each_call_at_a_time() -> None:
-    async def work(pool: HttpPool, url: str) -> None:
+def test_one_connection_for_each_call_at_a_time():
+    async def work(pool, url):
         for _ in range(3):
             replies = await asyncio.gather(*(pool.post(url, HEADERS, b"%d" % n) for n in range(10)))
             assert [one.content for one in replies] == [b"%d" % n for n in range(10)]
@@ -81,14 +74,14 @@ def test_one_connection_for_each_call_at_a_time() -> None:
     assert served(echo, work) == 10
 
 
-def test_a_call_that_is_given_up_does_not_leave_its_reply_to_the_next() -> None:
-    async def slow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+def test_a_call_that_is_given_up_does_not_leave_its_reply_to_the_next():
+    async def slow(reader, writer):
         await reader.readuntil(b"\r\n\r\n")
         await asyncio.sleep(0.2)
         writer.write(OK + b"Content-Length: 3\r\n\r\nold")
         await echo(reader, writer)
 
-    async def work(pool: HttpPool, url: str) -> None:
+    async def work(pool, url):
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(pool.post(url, HEADERS, b""), 0.05)
         await asyncio.sleep(0.3)
@@ -97,26 +90,26 @@ def test_a_call_that_is_given_up_does_not_leave_its_reply_to_the_next() -> None:
     assert served(slow, work) == 2
 
 
-def test_more_than_the_reply_ends_the_connection() -> None:
-    async def talkative(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+def test_more_than_the_reply_ends_the_connection():
+    async def talkative(reader, writer):
         await reader.readuntil(b"\r\n\r\n")
         writer.write((OK + b"Content-Length: 3\r\n\r\nyes") * 2)
         await reader.read()
 
-    async def work(pool: HttpPool, url: str) -> None:
+    async def work(pool, url):
         for _ in range(2):
             assert (await pool.post(url, HEADERS, b"")).content == b"yes"
 
     assert served(talkative, work) == 2
 
 
-def test_a_kept_connection_that_is_closed_is_known_as_such() -> None:
-    async def once(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+def test_a_kept_connection_that_is_closed_is_known_as_such():
+    async def once(reader, writer):
         await reader.readuntil(b"\r\n\r\n")
         writer.write(OK + b"Content-Length: 3\r\n\r\nyes")
         await reader.readuntil(b"\r\n\r\n")
 
-    async def work(pool: HttpPool, url: str) -> None:
+    async def work(pool, url):
         await pool.post(url, HEADERS, b"")
         with pytest.raises(aiohttp.ClientError) as caught:
             await pool.post(url, HEADERS, b"")
@@ -126,8 +119,8 @@ def test_a_kept_connection_that_is_closed_is_known_as_such() -> None:
     assert served(once, work) == 2
 
 
-def test_nothing_listens() -> None:
-    async def work(pool: HttpPool, _: str) -> None:
+def test_nothing_listens():
+    async def work(pool, _):
         url = "http://127.0.0.1:1/v1"
         with pytest.raises(aiohttp.ClientError) as caught:
             await pool.post(url, HEADERS, b"")
@@ -146,20 +139,20 @@ def test_nothing_listens() -> None:
         OK + b"Connection: close\r\n\r\nyes",
     ],
 )
-def test_where_a_reply_ends(wire: bytes) -> None:
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+def test_where_a_reply_ends(wire):
+    async def serve(reader, writer):
         await reader.readuntil(b"\r\n\r\n")
         for byte in wire:
             writer.write(bytes([byte]))
             await writer.drain()
 
-    async def work(pool: HttpPool, url: str) -> None:
+    async def work(pool, url):
         assert (await pool.post(url, HEADERS, b"")).content == b"yes"
 
     served(serve, work)
 
 
-async def proxy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def proxy(reader, writer):
     """Answers with the address that it is to fetch, and with the key that is meant for that."""
     while True:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
@@ -170,10 +163,10 @@ async def proxy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 
 @pytest.mark.parametrize("named", ["http_proxy", "all_proxy"])
-def test_a_proxy_is_gone_through(named: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proxy_is_gone_through(named, monkeypatch):
     url, key = "http://api.example.invalid/v1/x", {"Authorization": "Bearer k"}
 
-    async def work(pool: HttpPool, direct: str) -> None:
+    async def work(pool, direct):
         monkeypatch.setenv(named, direct.removeprefix("http://").partition("/")[0])
         for _ in range(2):
             assert (await pool.post(url, key, b"{}")).content == f"POST {url} HTTP/1.1 True".encode()
@@ -187,33 +180,33 @@ def test_a_proxy_is_gone_through(named: str, monkeypatch: pytest.MonkeyPatch) ->
     assert served(proxy, work) == 1
 
 
-def test_no_redirect_is_followed() -> None:
-    async def elsewhere(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+def test_no_redirect_is_followed():
+    async def elsewhere(reader, writer):
         while True:
             await reader.readuntil(b"\r\n\r\n")
             writer.write(b"HTTP/1.1 307 Elsewhere\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n")
 
-    async def work(pool: HttpPool, url: str) -> None:
+    async def work(pool, url):
         assert (await pool.post(url, HEADERS, b"")).status == (await pool.get(url, {})).status == 307
 
     assert served(elsewhere, work) == 1
 
 
-def _packed() -> bytes:
+def _packed():
     packer = zlib.compressobj(wbits=31)
     return b"".join(packer.compress(b"x" * 2**20) for _ in range(256)) + packer.flush()
 
 
-def _small_values() -> bytes:
+def _small_values():
     return b"[" + b"[]," * 2**21 + b"0]"
 
 
 @pytest.mark.parametrize("status", [200, 500])
 @pytest.mark.parametrize("kind", ["chunked", "packed", "values"])
-def test_a_reply_that_goes_on_is_read_up_to_a_size(kind: str, status: int) -> None:
+def test_a_reply_that_goes_on_is_read_up_to_a_size(kind, status):
     sent = 0
 
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve(reader, writer):
         nonlocal sent
         head = await reader.readuntil(b"\r\n\r\n")
         await reader.readexactly(body_length(head))
@@ -230,7 +223,7 @@ def test_a_reply_that_goes_on_is_read_up_to_a_size(kind: str, status: int) -> No
             await writer.drain()
             sent += 2**16
 
-    async def work(pool: HttpPool, url: str) -> None:
+    async def work(pool, url):
         with pytest.raises(TooLarge):
             await pool.post(url, HEADERS, b"{}")
 
@@ -246,11 +239,11 @@ GOOD = on_the_wire(whole(ANSWER)).replace(b"Connection: close\r\n", b"")
 class Dropping:
     """Answers so many requests of a connection, takes in the next, and closes without a word."""
 
-    def __init__(self, answers: int) -> None:
+    def __init__(self, answers):
         self.answers = answers
         self.connections = self.requests = 0
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve(self, reader, writer):
         self.connections += 1
         with suppress(OSError, asyncio.IncompleteReadError):
             for turn in range(self.answers + 1):
@@ -263,7 +256,7 @@ class Dropping:
 
 
 @contextmanager
-def dropping(answers: int) -> Iterator[tuple[str, Dropping]]:
+def dropping(answers):
     server, loop = Dropping(answers), asyncio.new_event_loop()
     listening = loop.run_until_complete(asyncio.start_server(server.serve, "127.0.0.1", 0))
     thread = threading.Thread(target=loop.run_forever, daemon=True)
@@ -276,13 +269,13 @@ def dropping(answers: int) -> Iterator[tuple[str, Dropping]]:
         thread.join(30)
 
 
-def answered(url: str, calls: int) -> list[Response]:
+def answered(url, calls):
     model = OpenAICompatible(model="m", base_url=url, retries=0, concurrency=1, timeout=30)
     requests = [request(item, text=str(item)) for item in range(calls)]
     return [one for _, responses in model.answer(requests) for one in responses]
 
 
-def test_a_connection_that_the_server_had_closed_costs_no_call_a_try() -> None:
+def test_a_connection_that_the_server_had_closed_costs_no_call_a_try():
     with dropping(answers=1) as (url, server):
         found = answered(url, 4)
     assert [one.text for one in found] == [ANSWER] * 4
@@ -291,7 +284,7 @@ def test_a_connection_that_the_server_had_closed_costs_no_call_a_try() -> None:
 
 
 @pytest.mark.parametrize("calls", [1, 2])
-def test_a_server_that_never_answers_is_not_asked_twice(calls: int) -> None:
+def test_a_server_that_never_answers_is_not_asked_twice(calls):
     with dropping(answers=0) as (url, server):
         found = answered(url, calls)
     assert [one.finish for one in found] == ["error"] * calls

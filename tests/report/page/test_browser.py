@@ -1,10 +1,5 @@
 """The report as people meet it: by keyboard, with a screen reader, on paper."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 from tests.report.page.visit import Visit
 
@@ -14,13 +9,13 @@ pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")
-def report(study: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def report(study, tmp_path_factory):
     return write_report(tmp_path_factory.mktemp("study"), **study.inputs())
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
-def test_axe_finds_no_violation(browser: Any, report: Path, width: int, scheme: str) -> None:
+def test_axe_finds_no_violation(browser, report, width, scheme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     context = browser.new_context(
         viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True
@@ -34,17 +29,16 @@ def test_axe_finds_no_violation(browser: Any, report: Path, width: int, scheme: 
 
 
 @pytest.mark.parametrize("width", [390, 768, 1280, 1440])
-def test_the_first_screen_says_what_to_do(browser: Any, report: Path, width: int) -> None:
+def test_the_first_screen_says_what_to_do(browser, report, width):
     with Visit(browser, report, width) as visit:
         for part in ("h1", ".badge", ".facts", ".said"):
             box = visit.page.locator(part).first.bounding_box()
-            assert box is not None
             assert box["x"] >= 0
             assert box["x"] + box["width"] <= width
             assert box["y"] < 900
 
 
-def test_a_link_opens_what_is_folded_in(browser: Any, report: Path) -> None:
+def test_a_link_opens_what_is_folded_in(browser, report):
     with Visit(browser, report) as visit:
         part = visit.page.locator("#unmeasured > details")
         assert part.get_attribute("open") is None
@@ -53,7 +47,7 @@ def test_a_link_opens_what_is_folded_in(browser: Any, report: Path) -> None:
         visit.page.locator("#unmeasured > details[open]").wait_for()
 
 
-def test_the_keyboard_goes_through_the_page_in_its_order(browser: Any, report: Path) -> None:
+def test_the_keyboard_goes_through_the_page_in_its_order(browser, report):
     with Visit(browser, report, 1440) as visit:
         places = []
         for _ in range(12):
@@ -65,7 +59,7 @@ def test_the_keyboard_goes_through_the_page_in_its_order(browser: Any, report: P
         assert [top for _, top in places[1:3]] == sorted(top for _, top in places[1:3])
 
 
-def test_it_prints_on_paper_in_light_colours(browser: Any, report: Path, tmp_path: Path) -> None:
+def test_it_prints_on_paper_in_light_colours(browser, report, tmp_path):
     with Visit(browser, report, scheme="dark") as visit:
         visit.page.pdf(path=tmp_path / "report.pdf", format="A4", prefer_css_page_size=True)
         visit.page.emulate_media(media="print", color_scheme="dark")

@@ -1,10 +1,5 @@
 """What a methods section says of a gold sample."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import polars as pl
 from tests.gold_study import filled, labelled_study, truths
 
@@ -15,11 +10,11 @@ from quaver.report.page_templates import paragraph
 from quaver.report.tables.table import Table
 
 
-def gold_sentences(sample: dict[str, Any]) -> str:
+def gold_sentences(sample):
     return paragraph("gold_sample.txt", sample=gold_sample({"gold_sample": sample}))
 
 
-def test_a_report_says_how_the_sample_was_drawn(tmp_path: Path) -> None:
+def test_a_report_says_how_the_sample_was_drawn(tmp_path):
     study = labelled_study(tmp_path / "study", 60)
     drawn = study.gold.draw(n=20, coders=["ada", "ben"], overlap=0.5, form="csv")
     study.gold.take(filled(drawn.files[0], truths(60)))
@@ -29,11 +24,11 @@ def test_a_report_says_how_the_sample_was_drawn(tmp_path: Path) -> None:
     assert "none with a gold label" not in text
 
 
-def test_nothing_is_said_of_no_sample() -> None:
+def test_nothing_is_said_of_no_sample():
     assert gold_sentences({}) == ""
 
 
-def test_agreement_and_settled_disagreements_are_counted() -> None:
+def test_agreement_and_settled_disagreements_are_counted():
     sample = {
         "design": "stratified", "by": ["predicted"], "drawn": 20, "population": 90, "rounds": 2, "seed": 7,
         "probabilities": [0.1, 0.4], "date": "2 May 2026", "labelled": 20, "twice": 10,
@@ -53,7 +48,7 @@ def test_agreement_and_settled_disagreements_are_counted() -> None:
     assert "without a gold label" not in text
 
 
-def test_thresholds_are_stated() -> None:
+def test_thresholds_are_stated():
     profile = {"limit": "at least 0.8", "verdict": "not met"}
     found = [
         Estimate("readiness_accuracy", 0.7, details=profile),

@@ -1,10 +1,7 @@
 """A check in another language sends no word of English that its user did not write."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -75,14 +72,14 @@ WRITTEN = {
 """A text and an instruction in each language that Quaver has words in, but English."""
 
 
-def words(value: object) -> set[str]:
+def words(value):
     """The words of two letters or more in a table of prompt words, in lower case."""
     parts = value.values() if isinstance(value, Mapping) else ()
     found = re.findall(r"[^\W\d_]{2,}", value.lower()) if isinstance(value, str) else []
     return {*found}.union(*map(words, parts))
 
 
-def prompts(folder: Path, text: str, **options: object) -> list[str]:
+def prompts(folder, text, **options):
     """The different prompts of a check of six texts, without the texts and the labels."""
     labels = {"tone": [*("zx", "zy") * 3], "amount": [*range(10, 70, 10)]}
     table = pl.DataFrame({"text": [f"{text} {n}" for n in range(6)], **labels})
@@ -93,14 +90,14 @@ def prompts(folder: Path, text: str, **options: object) -> list[str]:
     return [re.sub(r"\b(?:zx|zy|tone|amount|json)\b", "", one, flags=re.IGNORECASE) for one in said]
 
 
-def test_every_language_is_tried() -> None:
+def test_every_language_is_tried():
     assert {*WRITTEN, "en", WORDLESS} == {*words_by_language()}
 
 
 @pytest.mark.parametrize("code", WRITTEN)
 @pytest.mark.parametrize("own", [False, True], ids=["plain", "own"])
 @pytest.mark.parametrize("more", [{"gold": "tone"}, {"fields": ["tone", "amount"]}], ids=["label", "fields"])
-def test_no_word_is_english(tmp_path: Path, code: str, own: bool, more: dict[str, object]) -> None:
+def test_no_word_is_english(tmp_path, code, own, more):
     text, instruction = WRITTEN[code]
     found = prompts(tmp_path, text, **more, **({"instruction": instruction} if own else {}))
     assert len(found) == 10 if "gold" in more else len({*found}) == 5
@@ -111,7 +108,7 @@ def test_no_word_is_english(tmp_path: Path, code: str, own: bool, more: dict[str
         assert words(rest) <= words(words_by_language()[code])
 
 
-def test_a_language_without_words_here_leaves_the_instruction_alone(tmp_path: Path) -> None:
+def test_a_language_without_words_here_leaves_the_instruction_alone(tmp_path):
     text, asked = (
         "Tämä on teksti, joka ei ole selvä, ja se on kaupungin suunnitelma.",
         "Onko tämä hyvä vai ei ole?",
@@ -121,7 +118,7 @@ def test_a_language_without_words_here_leaves_the_instruction_alone(tmp_path: Pa
     assert all(not words(one.replace(asked, "")) for one in found)
 
 
-def test_the_language_is_stated_or_that_of_the_instruction(tmp_path: Path) -> None:
+def test_the_language_is_stated_or_that_of_the_instruction(tmp_path):
     text, _ = WRITTEN["de"]
     stated = prompts(tmp_path / "a", text, gold="tone", language="en")
     assert words(stated[0]) <= words(words_by_language()["en"])
