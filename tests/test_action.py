@@ -112,6 +112,7 @@ def test_a_worse_prompt_fails_and_is_commented_once(repository):
     assert "### Passes" in repository.bodies[-1]
 
 
+@pytest.mark.long
 def test_a_fork_is_compared_without_a_comment_and_nothing_is_asked_twice(repository):
     job, outputs = repository.job(pull=FORKED)
     assert outputs["verdict"] == "pass"
@@ -121,6 +122,7 @@ def test_a_fork_is_compared_without_a_comment_and_nothing_is_asked_twice(reposit
     assert repository.bodies == ["Nice."]
 
 
+@pytest.mark.long
 def test_a_fork_without_keys_is_skipped(repository):
     job, outputs = repository.job(prompt="", pull=FORKED, function="")
     assert (job.failed, outputs["verdict"]) == (False, "skipped")
@@ -153,12 +155,14 @@ def test_the_action_installs_its_own_checkout(tmp_path):
     assert done.stdout.split()[-2:] == ["--", "/actions/quaver"]
 
 
+@pytest.mark.long
 def test_other_peoples_code_with_the_repositorys_secrets_is_refused(repository):
     job, _ = repository.job(event="pull_request_target")
     assert job.failed
     assert job.ran == ["Find the study"]
 
 
+@pytest.mark.long
 def test_without_a_baseline_it_says_what_to_do(tmp_path):
     job, _ = Repository(tmp_path).job()
     assert job.failed

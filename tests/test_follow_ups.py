@@ -40,6 +40,7 @@ def test_every_follow_up_of_every_answer_is_planned_and_asked(study):
     assert study.run().done == 0
 
 
+@pytest.mark.long
 def test_each_is_read_by_its_evaluator(study):
     parts = by_evaluator(study.rescore())
     assert {name: part.height for name, part in parts.items()} == {
@@ -61,6 +62,7 @@ def test_each_is_read_by_its_evaluator(study):
     )
 
 
+@pytest.mark.long
 def test_what_is_asked_is_in_the_lock(study):
     lock = json.loads((study.folder / "study.lock.json").read_text(encoding="utf-8"))
     assert lock["follow_ups"]["constrained"] == [["assistant", "…\n\nFinal answer: "]]
@@ -151,6 +153,7 @@ def test_reading_what_was_never_asked_is_an_error(tmp_path):
         study.rescore(["constrained"])
 
 
+@pytest.mark.long
 def test_stated_confidence_repairs_no_gap_unless_it_is_named(study):
     for measure in ("recovered_share", "evaluator_flips"):
         seconds = {one.cell.get("second") for one in study.measure(measure, resamples=0)}

@@ -103,7 +103,6 @@ def test_a_certificate_that_nobody_signed(tmp_path):
     assert "certificate" in (error.found or "")
     assert f"localhost:{port}" in (error.found or "")
     assert "SSL_CERT_FILE" in (error.fix or "")
-    assert "SSL_CERT_FILE" in (error.fix or "")
 
 
 @pytest.mark.parametrize(

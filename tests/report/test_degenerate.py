@@ -52,40 +52,6 @@ def test_an_empty_frame_without_columns(make, tmp_path):
     assert all(is_missing(path, section) for section in ("stability", "accuracy", "answers"))
 
 
-def test_one_item_one_variant(make, tmp_path):
-    study = make(items=1, paraphrases=("plain",), layouts=("names",), repeats=1, evaluators=("exact",))
-    path = write_report(tmp_path, **study.inputs())
-    assert judged(study) == ("unlabelled_answers", "unreadable")  # the one answer there is
-    assert "the only variant" in words(path)
-    assert is_missing(path, "factors")
-
-
-@pytest.mark.parametrize(
-    ("label", "verdict", "headline"),
-    [("a", ("one label",), "Alpha"), (None, ("unlabelled_answers", "unreadable"), "100%")],
-)
-def test_one_label_or_none(make, tmp_path, label, verdict, headline):
-    study = make(items=12, answer=lambda *_: label)
-    path = write_report(tmp_path, **study.inputs())
-    assert judged(study) == verdict
-    assert headline in path.read_text(encoding="utf-8").partition("<h1>")[2].partition("</h1>")[0]
-    assert is_missing(path, "stability")
-
-
-def test_no_gold(make, tmp_path):
-    study = make(gold=False)
-    study.estimates = [
-        one
-        if one.measure != "accuracy"
-        else Estimate("accuracy", None, reason="no gold labels", cell=one.cell)
-        for one in study.estimates
-    ]
-    path = write_report(tmp_path, **study.inputs())
-    assert is_missing(path, "accuracy")
-    assert "no gold labels" in words(path, "unmeasured")
-    assert "none with a gold label" in words(path, "paper")
-
-
 def test_estimates_of_different_cells_and_no_interval(make, tmp_path):
     study = make(items=2, repeats=1)
     study.estimates += [

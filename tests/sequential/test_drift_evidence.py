@@ -52,6 +52,7 @@ def test_a_change_that_comes_late_is_found_with_fewer_values():
     assert needed[-1] <= 9
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.5, 0.9])
 def test_what_always_wavered_is_no_alarm(share):
     rng = np.random.default_rng(2)
@@ -125,6 +126,7 @@ def most_of(shift, scale, *, rounded=9, looks=60):
     return reached / 100
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("shift", "scale"), [(0.0, 1.0), (1 / 3, 1.0), (5.0, 1.0), (0.0, 1.3), (1.0, 2.0)])
 def test_what_is_common_to_a_look_raises_no_alarm(shift, scale):
     assert most_of(shift, scale) <= 0.05 + 2 * (0.05 * 0.95 / 100) ** 0.5

@@ -127,32 +127,6 @@ def test_a_pilot_asks_a_few_and_tells_the_time(tmp_path):
     assert after.seconds is not None
 
 
-def test_a_missing_model_file_names_file_line_and_model(tmp_path):
-    study = STUDY.replace("{name: fake, use: function}", "{name: m, use: llamacpp, model: none.gguf}")
-    with pytest.raises(Unavailable) as caught:
-        Study.open(written(tmp_path, study)).plan()
-    assert str(caught.value).startswith("study.yaml:11: models[0]: ")
-    assert caught.value.found == "none.gguf"
-
-
-@pytest.mark.parametrize(
-    ("line", "where", "problem"),
-    [
-        ("{name: m, use: llamacpp, modell: x}", "models[0].modell", "did you mean 'model'?"),
-        ("{name: m, use: llamacp}", "models[0].use", "did you mean 'llamacpp'?"),
-        ("{name: m, use: llamacpp, model: x, mode: quick}", "models[0].mode", "'repeatable' or 'fast'"),
-        ("{name: fake, use: function, version: [1]}", "models[0].version", "found: [1]"),
-    ],
-)
-def test_a_wrong_model_names_the_line(tmp_path, line, where, problem):
-    study = STUDY.replace("{name: fake, use: function}", line)
-    functions = {"fake": same} if "fake" in line else {}
-    with pytest.raises(QuaverError) as caught:
-        Study.open(written(tmp_path, study), functions=functions).plan()
-    assert str(caught.value).startswith(f"study.yaml:11: {where}: ")
-    assert problem in str(caught.value)
-
-
 def test_a_function_that_was_not_given(tmp_path):
     with pytest.raises(Unavailable, match="was not given") as caught:
         Study.open(written(tmp_path)).plan()
@@ -178,12 +152,6 @@ def test_a_pilot_does_not_say_that_the_study_is_finished(tmp_path):
     assert study.run(requests=99).ended == "finished"
 
 
-def test_a_function_for_no_model(tmp_path):
-    with pytest.raises(UnknownName, match="unknown model 'fakee'") as caught:
-        Study.open(written(tmp_path), functions={"fakee": same})
-    assert "'fake'" in str(caught.value.fix)
-
-
 def test_a_folder_is_opened_by_any_name(tmp_path, monkeypatch):
     path = written(tmp_path / "inner")
     monkeypatch.chdir(tmp_path / "inner")
@@ -206,22 +174,6 @@ def test_a_model_is_not_asked_for_what_it_cannot_do(tmp_path):
         opened(path).plan()
     line = path.read_text().splitlines().index("decoding: {greedy: {logprobs: 5}}") + 1
     assert str(caught.value).startswith(f"study.yaml:{line}: decoding.greedy: ")
-
-
-def test_a_study_may_be_a_mapping(tmp_path):
-    written(tmp_path)
-    study = Study.open(
-        {
-            "task": {"labels": [1, 0]},
-            "items": {"source": str(tmp_path / "items.csv"), "text": "{{ text }}"},
-            "prompt": {"instruction": "1 or 0?"},
-            "models": [{"name": "fake", "use": "function"}],
-        },
-        folder=tmp_path / "out",
-        functions={"fake": lambda text, prompt: "1"},
-    )
-    assert study.run().done == 3
-    assert study.annotations()["label"].to_list() == ["1", "1", "1"]
 
 
 HOLDS = """
@@ -347,17 +299,6 @@ def test_what_cannot_be_done_with_the_answers_is_one_error(tmp_path):
         study.rescore([])
     with pytest.raises(QuaverError, match="width"):
         study.charts(width=0)
-
-
-@pytest.mark.parametrize(("line", "start", "guess"), READERS.values(), ids=READERS)
-def test_wrong_evaluators_and_measures_are_found_before_anything_is_asked(tmp_path, line, start, guess):
-    path, counted = written(tmp_path, STUDY + line), Counted()
-    for work in (Study.plan, Study.run):
-        with pytest.raises(QuaverError) as caught:
-            work(opened(path, counted))
-        assert str(caught.value).startswith(f"study.yaml:12: {start}")
-        assert guess in str(caught.value)
-    assert counted.calls == []
 
 
 def test_an_evaluator_without_what_it_needs_is_an_error(tmp_path):

@@ -132,6 +132,7 @@ def test_measure_and_provider_keep_their_contracts(run: Run) -> None:
     assert re.search(r"\d+ passed", done)
 
 
+@pytest.mark.long
 def test_the_new_measure_declares_what_the_documentation_says_of_it(run: Run) -> None:
     test = ROOT / "tests" / "measures" / "test_missing_treatments.py"
     assert "[wobble]" in run("pytest", "-v", "-p", "no:cacheprovider", str(test))

@@ -209,6 +209,7 @@ def test_groups_are_what_intervals_take_for_independent():
         assert one.high - one.low > 2 * 2.57 * one.details["se"]  # t with 5 degrees of freedom
 
 
+@pytest.mark.long
 def test_effects_that_differ_between_items_are_no_effect():
     likely = sure = 0
     rng = np.random.default_rng(8)

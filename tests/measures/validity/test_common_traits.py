@@ -44,6 +44,7 @@ def test_items_of_which_nothing_is_known_take_no_part():
     assert (one.trait.level, one.inside, one.outside) == ("x", 1.0, 0.0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("share", [0.03, 0.3])
 def test_where_the_property_is_chance_hardly_any_trait_is_named(share):
     rng, named = np.random.default_rng(5), 0

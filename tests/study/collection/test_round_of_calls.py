@@ -122,14 +122,6 @@ def test_what_another_study_was_answered_is_taken_over(tmp_path):
     assert "25 answers" in second.report().read_text()
 
 
-def test_a_folder_without_a_study_is_one_error(tmp_path):
-    one = study(tmp_path / "own", "reuse: [../nowhere]\n")
-    for work in (one.plan, one.run):
-        with pytest.raises(StoreError, match="no study") as caught:
-            work()
-        assert str(caught.value).startswith("study.yaml:12: reuse[0]: ")
-
-
 def test_errors_of_one_model_let_the_other_finish_and_are_asked_again(tmp_path):
     one = study(tmp_path, model=", broken: 3}\n  - {name: other, use: served, model: n")
     outcome = one.run()

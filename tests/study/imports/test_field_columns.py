@@ -6,7 +6,7 @@ import random
 import re
 
 import pytest
-from tests.cli.commands import quaver
+from tests.cli.commands import here
 
 from quaver import check, measure_agreement
 from quaver.errors import ItemError, QuaverError
@@ -123,24 +123,16 @@ def test_a_table_goes_through_without_an_edit_and_no_field_that_fails_is_green(w
     assert found.report.is_file()
 
 
-def test_the_command_shows_what_each_column_is(tmp_path):
+def test_the_command_shows_what_each_column_is(tmp_path, monkeypatch, capsys):
+    def quaver(*words):
+        return here(tmp_path, *words, monkeypatch=monkeypatch, capsys=capsys)
+
     (tmp_path / "spoken.py").write_text(
         "import json\n\ndef say(text, prompt):\n    return json.dumps({'tone': 'calm', 'cost': 1})\n"
     )
     path = _table(tmp_path, _WRITTEN["commas"])
-    done = quaver(
-        tmp_path,
-        "check",
-        str(path),
-        "--fields",
-        "tone,cost",
-        "--function",
-        "spoken:say",
-        "--n",
-        "20",
-        "--prompts",
-        "2",
-    )
+    options = "--fields tone,cost --function spoken:say --n 20 --prompts 2"
+    done = quaver("check", str(path), *options.split())
     assert done.returncode == 0, done.stderr
     assert "a number (ratio)" in done.stdout
     assert "Do not use" in done.stdout
@@ -148,7 +140,7 @@ def test_the_command_shows_what_each_column_is(tmp_path):
     assert "--field" in line
     folder = str(path.with_name("speeches-check"))
     compared = ("compare", folder, folder, "--field", "tone", "--function", "say=spoken:say")
-    assert "accuracy" in quaver(tmp_path, *compared).stdout
+    assert "accuracy" in quaver(*compared).stdout
 
 
 def test_a_mark_that_says_neither_yes_nor_no_is_named(tmp_path, monkeypatch):
