@@ -111,7 +111,3 @@ def test_annotations_are_measured_or_refused_with_what_to_do(name, study):
 
 def value(one):
     return one.measure, one.value
-
-
-def test_there_are_enough_of_them():
-    assert len(FUNCTIONS) > 40

@@ -106,6 +106,12 @@ STUDIES = {
         "11: models[0].modle",
         "'mode'?",
     ),
+    "a value of its option": (
+        ("function}", "llamacpp, model: x, mode: quick}"),
+        "11: models[0].mode",
+        "'fast'",
+    ),
+    "a list for a version": (("function}", "function, version: [1]}"), "11: models[0].version", ""),
     "a preset": (("function}", "openai_compatible, preset: opneai, model: m}"), "11: models[0]", "'openai'?"),
     "a key": (
         ("function}", "openai_compatible, model: m, key: sk-proj-abcdefghijklmnopqrstuvwxyz01234567}"),
@@ -260,6 +266,9 @@ CALLS = {
     "a pilot in words": (lambda: ran().plan(pilot="many"), "Study.plan(pilot)", "a whole number"),
     "a chart's width": (lambda: ran().charts(width="wide"), "Study.charts(width)", "a whole number"),
     "an evaluator to rescore with": (lambda: ran().rescore(["exct"]), "evaluators[0]", "'exact'?"),
+    "names that are no texts": (lambda: ran().rescore([1]), "Study.rescore(evaluators)", "text"),
+    "less than none": (lambda: ran().plan(pilot=-1), "Study.plan(pilot)", "0 or more"),
+    "a comparison with nothing": (lambda: quaver.compare(ran(), 3), "compare(after)", ""),
     "a format": (lambda: ran().export("calls.xls"), "calls.xls", ".parquet"),
     "a file for a folder": (lambda: ran().report(beside("texts.csv")), "texts.csv", "name a folder"),
     "no frame": (lambda: quaver.measures.accuracy([1, 2]), "annotations", "DataFrame"),
@@ -395,7 +404,3 @@ def test_a_mistake_at_the_prompt(words, names, tmp_path, monkeypatch, capsys):
     assert done.stderr.count("Error") == 1
     assert "Traceback" not in done.stderr
     assert names in done.stderr
-
-
-def test_there_are_enough_of_them():
-    assert len(STUDIES) + len(CALLS) + len(COMMANDS) >= 150

@@ -161,27 +161,6 @@ def test_bad_input_is_one_message(folder, command, arguments, message):
     assert message in refused(command(folder, *arguments))
 
 
-def test_a_wrong_study_is_one_message_with_its_line(folder, command):
-    written(folder, STUDY + "repeates: 2\n")
-    message = refused(command(folder, "plan", "study.yaml"))
-    assert message.startswith("Error: study.yaml:12: repeates: ")
-    assert "'repeats'?" in message
-
-
-def test_a_wrong_option_of_a_command_ends_with_2(folder, command):
-    done = command(folder, "run", "study.yaml", "--retry")
-    assert done.returncode == 2
-    assert "Traceback" not in done.stderr
-
-
-def test_errors_of_a_function_are_counted_and_say_how_to_go_on(folder, command):
-    done = command(folder, "run", "study.yaml", "--function", "fake=functions:broken")
-    assert done.returncode == 0, done.stderr
-    assert "--retry-errors" in done.stdout
-    found = status(command(folder, "status", "study.yaml", "--json", "--function", "fake=functions:broken"))
-    assert (found["answered"], found["errors"]) == (6, 6)
-
-
 def test_hostile_texts_do_not_become_markup_or_control(folder, command):
     hostile = "[red]x[/red] \x1b[31m"
     written(folder, STUDY + "repeats: 1\n", ITEMS + f'd,"{hostile}",{hostile}\n')
@@ -217,24 +196,6 @@ def test_an_interrupt_finishes_what_is_in_flight_and_says_how_to_go_on(folder):
     assert numbers(last) == [500 - count]
     found = status(quaver(folder, "status", "study.yaml", "--json", "--function", "fake=functions:slow"))
     assert (found["answered"], found["total"]) == (count, 500)
-
-
-@pytest.mark.long
-def test_a_second_process_is_refused_with_the_first_ones_pid(folder):
-    items = "id,text,truth\n" + "".join(f"{n},t{n},\n" for n in range(500))
-    written(folder, STUDY, items)
-    arguments = ["run", "study.yaml", "--function", "fake=functions:slow"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "quaver", *arguments], cwd=folder, stdout=subprocess.PIPE, env=environment()
-    )
-    while process.poll() is None and not (folder / "asked").exists():
-        time.sleep(0.01)
-    message = refused(quaver(folder, *arguments))
-    assert f"found: process {process.pid}\n" in message
-    looked = quaver(folder, "status", "study.yaml", "--function", "fake=functions:slow")
-    assert looked.returncode == 0, looked.stderr
-    process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
 
 
 # ---------------------------------------------------------------------------- the screen

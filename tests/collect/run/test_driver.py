@@ -12,7 +12,6 @@ from tests.collect.store.test_response_store import disk_full
 from quaver.collect.run.driver import Progress, collect
 from quaver.collect.store.response_store import Store
 from quaver.core.conversation import finished
-from quaver.core.records import Response
 from quaver.errors import ModelError, StoreError
 
 
@@ -70,17 +69,6 @@ def test_a_held_answer_is_written_while_the_next_one_takes_long(tmp_path):
     outcome = run(store, fake(slow), map(request, range(2)), total=2, watch=seen)
     assert outcome.done == 2
     assert second.is_set()
-
-
-def test_errors_are_counted_and_stored(tmp_path):
-    store = opened(tmp_path)
-
-    def broken(asked, call):
-        return Response("", finish="error", error="too long") if call.item == 1 else echo(asked, call)
-
-    outcome = run(store, fake(broken), map(request, range(3)), total=3)
-    assert (outcome.done, outcome.errors) == (3, 1)
-    assert answers(store)[0, 1, 0].error == "too long"
 
 
 @pytest.mark.parametrize(("calls", "asked"), [(0, 0), (1, 0), (2, 2), (5, 4), (6, 6), (7, 6)])
@@ -236,14 +224,6 @@ def test_a_second_interrupt_gives_up_what_is_in_flight_and_keeps_what_came_in(tm
         run(store, fake(stuck), map(request, range(100)), total=100)
     never.set()
     assert {item for _, item, _ in answers(store)} >= set(range(5))
-
-
-def test_a_disk_that_is_full_once_loses_nothing_that_was_answered(tmp_path):
-    store, model = opened(tmp_path, items=2000), fake()
-    with disk_full(store, times=1), pytest.raises(StoreError, match="read or written"):
-        run(store, model, map(request, range(2000)), total=2000)
-    store.take_in()
-    assert len(answers(store)) == len(model.asked)
 
 
 def test_a_disk_that_is_full_for_a_while_loses_nothing_that_was_answered(tmp_path):

@@ -17,15 +17,6 @@ def label(text):
     return reading.label or reading.status
 
 
-def test_there_are_enough_of_them():
-    assert len(CODES) >= 20
-    for entry in languages().values():
-        assert entry["name"]
-        assert entry.get("not") or entry.get("after")
-        assert entry["answer"]
-        assert entry.get("words") or entry.get("script")
-
-
 @pytest.mark.parametrize("code", CODES)
 def test_a_negated_label_is_none(code):
     entry = languages()[code]
