@@ -137,7 +137,7 @@ tex:
 
 # The extras that the default environment has, and those that heavy.lock adds.
 LIGHT := --extra local --extra pandas --extra start --extra view
-MORE := $(LIGHT) --extra pegasus --extra ray --extra testing
+MORE := $(LIGHT) --extra gpt4all --extra pegasus --extra ray --extra testing
 
 # After a change of the dependencies in pyproject.toml. No address is recorded.
 lock: $(VENV)/ready

@@ -6,7 +6,7 @@ import pytest
 
 __all__ = ["needs"]
 
-MODULES = {"pegasus": ("sentencepiece", "torch", "transformers"), "ray": ("ray",)}
+MODULES = {"gpt4all": ("gpt4all",), "pegasus": ("sentencepiece", "torch", "transformers"), "ray": ("ray",)}
 
 
 def needs(*extras):

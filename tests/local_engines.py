@@ -1,10 +1,14 @@
-"""Engines that the suites ask: a server with the bundled model, and one that answers JSON."""
+"""Engines that the suites ask: a server with the bundled model, one that answers JSON, other weights."""
 
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from quaver.models.local.extras import cores, spin_briefly
@@ -90,3 +94,26 @@ class JsonServer:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join(10)
+
+
+FOLDER = TemporaryDirectory(prefix="quaver-older-")
+
+
+@lru_cache
+def _older(name):
+    """A copy that says it splits texts as GPT-2 does, which differs in rare places alone."""
+    path = Path(FOLDER.name) / f"{name}.gguf"
+    script = [sys.executable, "-m", "gguf.scripts.gguf_new_metadata", "--force", "--pre-tokenizer", "gpt-2"]
+    weights = str(find_weights("smollm2-135m-instruct"))
+    subprocess.run([*script, "--general-name", name, weights, str(path)], check=True, capture_output=True)
+    return path
+
+
+def older_smollm2():
+    """Options of an engine that loads the copy."""
+    return {"model": str(_older("one")), "context": 256}
+
+
+def another_older():
+    """Options of the same with other bytes in the file."""
+    return {"model": str(_older("other")), "context": 256}

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from tests.local_engines import JsonServer, base_url
+from tests.local_engines import JsonServer, another_older, base_url, older_smollm2
 
 from quaver.testing.prompts import PROMPT
 from quaver.testing.recipes import Recipe, Recipes
@@ -63,6 +63,9 @@ _TOO_LONG = "many words " * 400
 _MODELS: Mapping[str, Recipe] = {
     "anthropic": Recipe(_of_claude("one"), other=_of_claude("other")),
     "function": Recipe({"annotate": says_its_length}, other={"annotate": says_its_end}),
+    "gpt4all": Recipe(
+        older_smollm2, "gpt4all", ("gpt4all", *_WEIGHTS), other=another_older, too_long=_TOO_LONG
+    ),
     "llamacpp": Recipe(_SMOLLM2, "local", ("xllamacpp", *_WEIGHTS), other=_FAST, too_long=_TOO_LONG),
     "openai_compatible": Recipe(_served(), modules=_WEIGHTS, other=_served(version="2"), too_long=_TOO_LONG),
 }

@@ -38,6 +38,16 @@ def too_long(tokens: int, room: int) -> Response:
     return error_response(reason, prompt_tokens=tokens)
 
 
+def before_stop(text: str, stops: Sequence[str]) -> str | None:
+    """What stands before the first of some texts; None where none of them is there.
+
+    >>> before_stop("yes. No", ["N", "."]), before_stop("yes", ["."])
+    ('yes', None)
+    """
+    places = [index for stop in stops if (index := text.find(stop)) >= 0]
+    return text[: min(places)] if places else None
+
+
 def turns(messages: Sequence[Message]) -> list[dict[str, str]]:
     """Messages as chat templates and servers take them."""
     return [{"role": role, "content": sendable(content)} for role, content in messages]
