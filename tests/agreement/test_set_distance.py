@@ -8,7 +8,7 @@ from quaver.agreement import cohen_kappa, krippendorff_alpha
 from quaver.agreement.disagreement import set_distances
 from quaver.core.records import Label, LabelSet
 from quaver.errors import MeasureError
-from quaver.measures.evidence.counted_answers import likeness
+from quaver.measures.evidence.label_flips import likeness
 
 NLTK = [
     (0.3875114784205692, 0.3390804597701149),

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from quaver.core.records import Label, LabelSet
-from quaver.measures.evidence.counted_answers import likeness
+from quaver.measures.evidence.label_flips import likeness
 from quaver.measures.evidence.verdict_evidence import verdict_evidence
 
 LABELS = LabelSet(tuple(Label(code, code) for code in "ab"))

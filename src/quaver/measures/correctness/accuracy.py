@@ -130,6 +130,7 @@ def _beside(cell: Cell, asked: Ints, right: int) -> dict[str, Any]:
         "majority": float(truths.max() / truths.sum()),
         "majority_label": cell.labels[int(truths.argmax())],
         "answers": int(asked.sum()),
+        "items": int((asked > 0).sum()),
         "unanswered": bare,
         "counted_wrong": right / (answered + bare),
         "left_out": right / answered if answered else None,

@@ -1,49 +1,39 @@
-"""What verdict and recommendation rest on, from one frame of annotations: all of it from counted answers.
+"""What a verdict rests on: registered measures of one frame of annotations, model by model.
 
-Among it is how prompts stand beside each other: which deviate, and whether the labels of some can be used
-where others' cannot.
-
-Two ways lead to a prompt. Where gold labels are known, one prompt may clearly be right more often than the
-others (the *best* prompt). Without them, a few prompts may differ from all others, which agree (the *odd*
-prompts and the *rest*). Either way the same data first single out a prompt and then speak for it, so it is
-tested as the most extreme of several: the best prompt's intervals hold for all prompts at once (Bonferroni),
-and so does the test that shows a prompt to be odd.
+A class that is rare, a label that is seldom given, or a group that is small, may be wrong throughout while
+nearly all labels are right. So each is looked at by itself, with intervals that hold for all of them at once
+(Bonferroni).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 import polars as pl
-from scipy import special
 
-from quaver.core.records import Estimate, LabelSet, Numbers
+from quaver.core.records import OF_SETS, UNORDERED, Estimate, LabelSet, Numbers
 from quaver.estimation.cells import Frame, guarded
 from quaver.estimation.coded_columns import frame_of
-from quaver.estimation.grouped_items import by_unit, item_groups
-from quaver.estimation.intervals import clopper_pearson
-from quaver.estimation.jackknife import Floats, Ratio, Resampling
-from quaver.estimation.means import quotient
-from quaver.estimation.statistic import Sampler, Statistic
-from quaver.measures.evidence.counted_answers import (
-    AnswerTable,
-    Disagreements,
-    answer_tables,
-    holding_zero,
-    label_flips,
-    label_shifts,
-    like,
-)
-from quaver.measures.evidence.judged_labels import WRONG, agreement_with_gold, correctness, vouched_parts
+from quaver.estimation.intervals import adjusted
+from quaver.measures.correctness.accuracy import accuracy
+from quaver.measures.correctness.f1 import precision, recall
+from quaver.measures.evidence.beside_gold import gold
+from quaver.measures.evidence.label_flips import flips, label_kept, likeness
+from quaver.measures.evidence.model_answers import ModelAnswers, at_once, complement
+from quaver.measures.evidence.prompt_choice import deviating_prompts, prompt_choice
+from quaver.measures.validity.item_clusters import LENGTH, associated, traits
+from quaver.measures.variation.label_movement import label_movement
+from quaver.measures.variation.label_shares import label_shares
 
-_KINDS: Final = {
-    "failed_calls": "share of calls that ended in an error",
-    "unlabelled_answers": "share of calls whose answer has no label",
-    "truncated_answers": "share of calls whose answer was cut off at max_tokens",
-}
+_LEVELS: Final = 50
+"""Of a column with more values no group is looked at by itself."""
+
+_MOST: Final = 0.15
+"""A label is left out that is surely wrong in more than this share of its uses."""
 
 
 @guarded
@@ -66,13 +56,12 @@ def verdict_evidence(
         compared: Columns of items, each group of which is looked at by itself.
         coders: Columns of coders' labels.
         group: The column that groups the items.
-        seed: Of the random signs in `label_shifts`.
+        seed: Of the random signs in `label_movement`.
 
     Returns:
-        What `answer_quality`, `label_flips`, `label_shifts`, `judged_labels.correctness`,
-        `judged_labels.vouched_parts`, `deviating_prompts` and `prompt_choice`
-        give; what may be vouched for also of each prompt that may be chosen, with ``variant`` in the cell.
-        An estimate without a value says why.
+        What `answer_quality`, `flips`, `correctness`, `vouched_parts`, `deviating_prompts` and
+        `prompt_choice` give; what may be vouched for also of each prompt that may be chosen, with ``variant``
+        in the cell. An estimate without a value says why.
 
     Two items, two prompts; one item's label flips. Of the two pairs of prompts about one item one differs,
     and so does one of the two pairs of prompts about two items:
@@ -86,28 +75,48 @@ def verdict_evidence(
     """
     frame = frame_of(annotations)
     estimates = answer_quality(frame, factors, group=group)
-    for table in answer_tables(frame, labels, group, seed):
-        estimates += _of_model(table, factors, compared, coders)
+    for answers in _by_model(frame, labels, group, seed):
+        for estimate in _of_model(answers, factors, compared, coders):
+            estimates.append(replace(estimate, draws=None))
     return estimates
 
 
+def _by_model(
+    frame: pl.DataFrame, labels: LabelSet, group: str | None, seed: int = 0
+) -> Iterator[ModelAnswers]:
+    """The answers of each model, as text; a label outside the set is none."""
+    absent = {"model": "", "variant": "", "status": None, "gold": None, "truncated": None}
+    missing = [
+        pl.lit(value, pl.String).alias(name) for name, value in absent.items() if name not in frame.columns
+    ]
+    texts = frame.with_columns(missing).with_columns(
+        pl.col("item", "variant", "status", "label", "gold").cast(pl.String),
+        pl.col("model").cast(pl.String).fill_null(""),
+    )
+    if labels.labels:
+        texts = texts.with_columns(label=pl.when(pl.col("label").is_in(list(labels.codes))).then("label"))
+    for (model,), calls in texts.group_by("model", maintain_order=True):
+        yield ModelAnswers(calls, str(model), labels, group, seed)
+
+
 def _of_model(
-    table: AnswerTable, factors: Sequence[str], compared: Sequence[str], coders: Sequence[str]
+    answers: ModelAnswers, factors: Sequence[str], compared: Sequence[str], coders: Sequence[str]
 ) -> Iterator[Estimate]:
-    asked = table.answered
-    labelled = asked.labelled
-    yield from label_flips(labelled)
-    yield from correctness(table)
-    if not isinstance(table.labels, Numbers):  # no label's share moves
-        yield from label_shifts(labelled, factors)
+    asked = answers.answered
+    yield from asked.labelled.take(flips)
+    yield _label_in_use(asked.labelled)
+    yield from correctness(answers)
+    if not isinstance(answers.labels, Numbers):  # no label's share moves
+        yield from label_shifts(asked.labelled, factors)
+    if asked.calls.is_empty():
+        return
     yield from vouched_parts(asked, compared, coders)
     yield from deviating_prompts(asked)
     choice = [*prompt_choice(asked)]
     yield from choice
     named = (estimate.cell.get("variant", estimate.details.get("prompt", "")) for estimate in choice)
     for prompt in sorted({str(name) for name in named if name}):
-        alone = asked.of_prompts([asked.prompts.index(prompt)])
-        for estimate in vouched_parts(alone, compared, coders):
+        for estimate in vouched_parts(asked.where(pl.col("variant") == prompt), compared, coders):
             yield replace(estimate, cell={**estimate.cell, "variant": prompt})
 
 
@@ -115,11 +124,20 @@ def _of_model(
 def evidence_of_groups(annotations: Frame, column: str, *, labels: LabelSet, seed: int = 0) -> list[Estimate]:
     """What may be vouched for of each group of a column's items, model by model."""
     return [
-        estimate
-        for table in answer_tables(frame_of(annotations), labels, seed=seed)
-        for estimate in vouched_parts(table, [column])
+        replace(estimate, draws=None)
+        for answers in _by_model(frame_of(annotations), labels, None, seed)
+        for estimate in vouched_parts(answers.answered, [column])
         if estimate.cell.get("group") == column
     ]
+
+
+# ------------------------------------------------------------------------------- the answers' quality
+
+_KINDS: Final = {
+    "failed_calls": "share of calls that ended in an error",
+    "unlabelled_answers": "share of calls whose answer has no label",
+    "truncated_answers": "share of calls whose answer was cut off at max_tokens",
+}
 
 
 def answer_quality(
@@ -140,42 +158,27 @@ def answer_quality(
     >>> [(one.measure, one.value) for one in answer_quality(frame)]
     [('failed_calls', 0.25), ('unlabelled_answers', 0.25), ('truncated_answers', 0.0)]
     """
-    groups = item_groups(frame, group)
-    estimates: list[Estimate] = []
-    for (model,), calls in _marked(frame, factors).group_by("model", maintain_order=True):
-        items = calls.group_by("item", maintain_order=True).agg(pl.len(), pl.col(*_KINDS).sum())
-        sampler = Sampler(groups.units(items["item"].to_list()), Resampling(), where={"model": str(model)})
-        asked = items["len"].to_numpy().astype(float)
+    bare, failed = pl.col("label").is_null(), (pl.col("status") == "error").fill_null(value=False)
+    estimates = []
+    for answers in _by_model(frame, LabelSet(()), group):
+        marked = answers.calls.with_columns(
+            pl.col("truncated").cast(pl.Boolean).fill_null(value=False).alias("truncated_answers"),
+            pl.col("status").fill_null("no_label"),
+            failed_calls=bare & failed,
+            unlabelled_answers=bare & ~failed,
+        )
         for kind, method in _KINDS.items():
-            times = items[kind].to_numpy().astype(float)
-            counted = {"times": times.sum(), "calls": asked.sum(), "items": (times == asked).sum()}
-            details = {**_details(calls, kind, factors), **{name: int(n) for name, n in counted.items()}}
-            ratio = Ratio(times[:, None], asked[:, None])
-            share = Statistic(part=kind, method=method, under=ratio, ends=(0.0, 1.0), details=details)
-            estimates.append(sampler.estimated(share))
+            counted = {"times": int(marked[kind].sum()), "calls": marked.height}
+            counted["items"] = int(marked.group_by("item").agg(pl.col(kind).all())[kind].sum())
+            details = {**_of_kind(marked, kind, factors), **counted}
+            estimates.append(replace(answers.share(kind, method, pl.col(kind), marked), details=details))
     return estimates
 
 
-def _marked(frame: pl.DataFrame, factors: Sequence[str]) -> pl.DataFrame:
-    """The columns that are needed, with one of Booleans for each kind."""
-    absent = {"model": "", "status": "no_label", "truncated": False}
-    missing = [pl.lit(value).alias(name) for name, value in absent.items() if name not in frame.columns]
-    columns = {"item", "model", "status", "label", *(name for name in factors if name in frame.columns)}
-    calls = frame.with_columns(*missing)
-    texts = calls.select(pl.col(*columns).cast(pl.String), pl.col("truncated").cast(pl.Boolean))
-    filled = [pl.col(name).fill_null(value) for name, value in absent.items()]
-    bare = pl.col("label").is_null()
-    failed = bare & (pl.col("status") == "error")
-    return texts.with_columns(*filled).with_columns(
-        failed_calls=failed, unlabelled_answers=bare & ~failed, truncated_answers=pl.col("truncated")
-    )
-
-
-def _details(calls: pl.DataFrame, kind: str, factors: Sequence[str]) -> Mapping[str, Any]:
+def _of_kind(calls: pl.DataFrame, kind: str, factors: Sequence[str]) -> Mapping[str, Any]:
     """Of answers cut off how many have no label; of those without one their statuses, and by which factor."""
     if kind == "truncated_answers":
-        both = calls.filter(pl.col("truncated_answers") & pl.col("unlabelled_answers"))
-        return {"unlabelled": both.height}
+        return {"unlabelled": calls.filter(pl.col(kind) & pl.col("unlabelled_answers")).height}
     if kind == "failed_calls":
         return {}
     statuses = calls.filter(pl.col(kind))["status"].value_counts()
@@ -183,9 +186,8 @@ def _details(calls: pl.DataFrame, kind: str, factors: Sequence[str]) -> Mapping[
     details: dict[str, Any] = {"statuses": dict(ordered.iter_rows())}
     widest = -1.0
     for factor in (name for name in factors if name in calls.columns):
-        levels = (
-            calls.drop_nulls(factor).group_by(factor).agg(share=pl.col(kind).mean()).sort("share", factor)
-        )
+        known = calls.drop_nulls(factor).group_by(pl.col(factor).cast(pl.String))
+        levels = known.agg(share=pl.col(kind).mean()).sort("share", factor)
         span = float(levels["share"][-1] - levels["share"][0]) if levels.height > 1 else -1.0
         if span > widest:
             widest = span
@@ -193,248 +195,220 @@ def _details(calls: pl.DataFrame, kind: str, factors: Sequence[str]) -> Mapping[
     return details
 
 
-_MUTE: Final = 0.1
-"""A prompt is left out where surely more than this of its answers have no label."""
-
-_STEADY: Final = 0.8
-"""An odd prompt that agrees with the others less than this is broken."""
-
-_ODD: Final = 4
-"""Of as many prompts one may be odd."""
-
-_FEWEST: Final = 3
-"""Of fewer prompts none deviates: of two that differ, either may."""
-
-_ENDS: Final = (-1.0, 1.0)
+# ------------------------------------------------------------------------------- of all labels
 
 
-def deviating_prompts(table: AnswerTable) -> Iterator[Estimate]:
-    """How far each prompt is from the others, where there are three or more.
+def _label_in_use(labelled: ModelAnswers) -> Estimate:
+    """The share of the most frequent label, ``label`` in the details; how many ``labels``; the one prompt."""
+    if labelled.calls.is_empty():
+        return Estimate("label_in_use", None, reason="no answer has a label", cell={"model": labelled.model})
+    shares = labelled.take(label_shares, labels=LabelSet(labelled.labels.labels))
+    most = max(shares, key=lambda share: share.number)
+    used: dict[str, Any] = {"label": most.cell["label"], "labels": sum(bool(share.value) for share in shares)}
+    if len(labelled.prompts) == 1:
+        used["prompt"] = labelled.prompts[0]
+    return replace(most, measure="label_in_use", cell={"model": labelled.model}, details=used)
 
-    ``prompt_worse`` (``variant`` in the cell), where gold labels are known: the mean over items of the share
-    of the prompt's labels that are wrong less the mean share of the other prompts'; on a scale, of how far
-    they are off. ``prompt_apart``, without gold labels: the share of pairs of a label of this prompt and one
-    of another that differ, less that of pairs of two other prompts. In the details ``source``, ``target`` and
-    ``moved``: of the texts with the first label (the gold label, else the modal one), the share that this
-    prompt gives the second, and ``usual``, the share that the others do.
+
+def correctness(answers: ModelAnswers) -> Iterator[Estimate]:
+    """How a model's labels compare with the gold labels, over all of them.
+
+    ``correct_answers``, the measure ``accuracy`` over all prompts, an answer without a label, or a call that
+    failed, being wrong; ``wrong_labels``, 1 less the accuracy of the labels, with the most frequent wrong one
+    in the details; and what the measure `gold` has.
     """
-    if len(table.prompts) < _FEWEST:
-        return
-    labels, gold = table.counts[:, :, :-1], table.gold
-    modal = np.eye(labels.shape[2])[table.given.argmax(1)] * np.asarray(table.given.any(1))[:, None]
-    reference = gold if table.judged.any() else modal
-    shared: dict[str, Any] = {"together": len(table.prompts)}
-    if table.judged.any():
-        each = labels.sum(2)
-        off = each - np.einsum("ivk,ik->iv", labels, like(gold, table.alike))
-        wrong = quotient(off, np.where(table.judged[:, None], each, 0.0))
-    apart = Disagreements([stratum[:, :, :-1] for stratum in table.strata], table.alike).apart
-    for index, variant in enumerate(table.prompts):
-        details = _move(labels, reference, index, table.labels.codes)
-        if table.judged.any():
-            method = (
-                "share of a prompt's labels that are wrong less that of the other prompts', on the same items"
-            )
-            gap = wrong[:, index] - _mean_of(np.delete(wrong, index, 1))
-            yield from _paired(
-                table, "prompt_worse", method, gap, where={"variant": variant}, details=details, **shared
-            )
-            continue
-        method = "how much more a prompt's labels differ from the other prompts' than these among themselves"
-        estimate = table.number(
-            "prompt_apart",
-            method,
-            apart,
-            column=index,
-            ends=_ENDS,
-            where={"variant": variant},
-            details=details,
-            **shared,
-        )
-        if estimate.value is not None:
+    right, *_ = answers.take(accuracy, missing="wrong")
+    yield replace(right, measure="correct_answers")
+    of_labels, *_ = answers.answered.take(accuracy, missing="drop")
+    rows = answers.answered.labelled.calls.filter(pl.col("label") != pl.col("gold"))
+    wrong, details = Counter(rows["label"].to_list()), dict[str, Any]()
+    if wrong:
+        most = max(answers.labels.codes, key=wrong.__getitem__)
+        details = {"label": most, "share": wrong[most] / rows.height}
+    yield replace(complement(of_labels, "wrong_labels"), details=details)
+    for estimate in answers.answered.take(gold):
+        if estimate.measure != "gold_distance":
             yield estimate
 
 
-def _paired(table: AnswerTable, name: str, method: str, gap: Floats, **given: Any) -> Iterator[Estimate]:
-    """The mean of differences over the items that have one; nothing where none has."""
-    both = np.isfinite(gap)
-    if both.any():
-        yield table.share(name, method, np.where(both, gap, 0.0), both, ends=_ENDS, **given)
+def label_shifts(labelled: ModelAnswers, factors: Sequence[str]) -> list[Estimate]:
+    """How far each factor moves the share of a label: ``label_range`` of `label_movement`.
 
-
-def _mean_of(shares: Floats) -> Floats:
-    """Each item's mean over the prompts that have a share."""
-    return quotient(np.nansum(shares, 1), np.isfinite(shares).sum(1))
-
-
-def _move(labels: Floats, reference: Floats, prompt: int, codes: Sequence[str]) -> dict[str, Any]:
-    """Which label a prompt turns into which more often than the others do, most of all."""
-    own = reference.T @ labels[:, prompt]
-    others = reference.T @ np.delete(labels, prompt, 1).sum(1)
-    moved, usual = (np.nan_to_num(quotient(part, part.sum(1, keepdims=True))) for part in (own, others))
-    extra = (moved - usual) * own.sum(1, keepdims=True)
-    np.fill_diagonal(extra, 0.0)
-    source, target = (int(place) for place in np.unravel_index(int(extra.argmax()), extra.shape))
-    if extra[source, target] <= 0:
-        return {}
-    shares = {"moved": float(moved[source, target]), "usual": float(usual[source, target])}
-    return {"source": codes[source], "target": codes[target], **shares}
-
-
-def prompt_choice(table: AnswerTable) -> Iterator[Estimate]:
-    """The prompt to choose, and what speaks for it. Calls that failed take no part.
-
-    - ``broken_prompts``: the share of prompts that are odd and agree with the others below 0.8. Its upper end
-      is the exact one-sided bound on the share of prompts like these that are, 1 − 0.05^(1/n) where none is.
-
-    Where some are odd:
-
-    - ``rest_agreement``: agreement of the labels of all other prompts (`label_flips`).
-      In the details ``without``, the odd prompts; ``mute``, those of them without labels; ``prompts``, how
-      many are left; and ``prompt``, of these the one that is right most often, or else agrees most with the
-      others.
-    - ``rest_unlabelled``: the share of their answers that have no label.
-    - ``rest_wrong`` and ``rest_gold_agreement``: of their labels, where gold labels are known.
-
-    A prompt is odd if surely more than 10% of its answers have no label; or if its labels surely differ more
-    from the others' than these do among themselves. Of the latter, one prompt in four may be odd.
-
-    With gold labels, of the prompt that is right most often (``variant`` in the cell; an answer without a
-    label is wrong):
-
-    - ``best_prompt_wrong``: the share of its answers that are wrong;
-    - ``best_prompt_gold_agreement``: its labels' agreement with gold labels beyond chance;
-    - ``best_prompt_better``: how far its share is below the mean of the other prompts' shares, item by item.
-      Its interval reaches 0 where ``p`` in the details, of prompts that are all alike, is above 0.025.
+    ``lowest`` and ``highest`` in the details are the levels between which it moves, and ``shares`` has that
+    of each level; ``p_holm`` is adjusted for the model's factors.
     """
-    if len(table.prompts) < 2:
-        return
-    mute = _mute(table)
-    kept = [index for index in range(len(table.prompts)) if index not in mute]
-    odd = _odd(table, kept)
-    left = [index for index in kept if index not in odd]
-    yield _broken(table, mute, odd)
-    if (mute or odd) and len(left) > 1:
-        yield from _rest(table, mute, odd, left)
-    if table.judged.any():
-        yield from _best(table)
+    calls, several = labelled.calls, dict[str, list[str]]()
+    for factor in factors:
+        levels = calls[factor].drop_nulls().cast(pl.String).unique().sort().to_list()
+        if len(levels) > 1:
+            several[factor] = levels
+    options: dict[str, Any] = {"labels": labelled.labels, "group": labelled.group, "seed": labelled.seed}
+    moves = label_movement(calls.drop("gold"), several, **options) if several else []
+    shifts = []
+    for shift in (one for one in moves if one.measure == "label_range"):
+        shares = {
+            one.cell["level"]: one.number
+            for one in moves
+            if one.measure == "level_shares" and one.cell.items() >= shift.cell.items()
+        }
+        ends = {"lowest": min(shares, key=shares.__getitem__), "highest": max(shares, key=shares.__getitem__)}
+        details = {**shift.details, **ends, "shares": shares}
+        cell = {"model": labelled.model, **shift.cell}
+        shifts.append(replace(shift, measure="label_shift", cell=cell, details=details))
+    return adjusted(shifts)
 
 
-def _mute(table: AnswerTable) -> list[int]:
-    """The prompts of whose answers surely too many have no label."""
-    each = [
-        table.share("mute", "", answers[:, -1], answers.sum(1), together=len(table.prompts)).low or 0.0
-        for answers in np.moveaxis(table.counts, 1, 0)
-    ]
-    return [index for index, low in enumerate(each) if low > _MUTE]
+# ------------------------------------------------------------------------------- part by part
 
 
-def _odd(table: AnswerTable, kept: Sequence[int]) -> list[int]:
-    """The prompts, of those kept, whose labels surely differ more from the others' than these do."""
-    odd: list[int] = []
-    for _ in range(len(kept) // _ODD):
-        left = [index for index in kept if index not in odd]
-        apart = Disagreements([stratum[:, left, :-1] for stratum in table.strata], table.alike).apart
-        values = apart(np.ones((1, len(table.items))))[0]
-        if not np.isfinite(values).any():
-            break
-        place = int(np.nanargmax(values))
-        low = table.number("odd", "", apart, column=place, ends=_ENDS, together=len(left)).low
-        if low is None or low <= 0:
-            break
-        odd.append(left[place])
-    return odd
-
-
-def _broken(table: AnswerTable, mute: Sequence[int], odd: Sequence[int]) -> Estimate:
-    """The share of prompts that are broken, and of how many like these one could be."""
-    pairs = Disagreements([stratum[:, :, :-1] for stratum in table.strata], table.alike)
-    everyone = np.ones((1, len(table.items)))
-    chance, differ = float(pairs.chance(everyone)[0]), pairs.from_others(everyone)[0]
-    broken = len(mute) + sum(bool(differ[index] > (1 - _STEADY) * chance) for index in odd)
-    prompts, level = len(table.prompts), table.resampling.confidence_level
-    return Estimate(
-        "broken_prompts",
-        broken / prompts,
-        0.0,
-        clopper_pearson(broken, prompts, 2 * level - 1).high,
-        confidence_level=level,
-        n=prompts,
-        unit="prompt",
-        method="share of prompts that are odd and hardly agree with the others; exact one-sided bound",
-        cell={"model": table.model},
-    )
-
-
-def _rest(
-    table: AnswerTable, mute: Sequence[int], odd: Sequence[int], left: Sequence[int]
+def vouched_parts(
+    answers: ModelAnswers, compared: Sequence[str] = (), coders: Sequence[str] = ()
 ) -> Iterator[Estimate]:
-    """What the other prompts' labels are like, where some prompts are odd."""
-    rest = table.of_prompts(left)
-    differ = Disagreements([stratum[:, :, :-1] for stratum in rest.strata]).from_others(
-        np.ones((1, len(rest.items)))
-    )[0]
-    chosen = int(np.argmin(_wrong_by_prompt(rest) if table.judged.any() else np.nan_to_num(differ, nan=2.0)))
-    details = {
-        "without": [table.prompts[index] for index in (*mute, *odd)],
-        "mute": [table.prompts[index] for index in mute],
-        "prompts": len(left),
-        "prompt": rest.prompts[chosen],
-    }
-    agreement = next(one for one in label_flips(rest.labelled) if one.measure == "flips_agreement")
-    yield replace(agreement, measure="rest_agreement", details={**agreement.details, **details})
-    answers = rest.counts.sum(1)
-    method = "share of the answers to these prompts that have no label"
-    yield rest.share("rest_unlabelled", method, answers[:, -1], answers.sum(1), details=details)
-    if table.judged.any():
-        labels = np.where(rest.judged[:, None], rest.given, 0.0)
-        yield rest.share("rest_wrong", WRONG, (labels * (1 - rest.gold)).sum(1), labels.sum(1))
-        yield agreement_with_gold(rest, "rest_gold_agreement")
+    """How often each class is found, each label is right, and how each group is labelled.
 
+    Calls that failed take no part; an answer without a label is not the gold label.
 
-def _errors(table: AnswerTable) -> tuple[Floats, Floats]:
-    """Wrong answers and all answers, shape (items, prompts), of items with a gold label."""
-    asked = np.where(table.judged[:, None], table.counts.sum(2), 0.0)
-    right = (table.counts[:, :, :-1] * table.gold[:, None]).sum(2)
-    return np.where(table.judged[:, None], asked - right, 0.0), asked
-
-
-def _wrong_by_prompt(table: AnswerTable) -> Floats:
-    """Each prompt's share of wrong answers; 1 of a prompt without answers."""
-    wrong, asked = _errors(table)
-    return np.nan_to_num(quotient(wrong.sum(0), asked.sum(0)), nan=1.0)
-
-
-def _best(table: AnswerTable) -> Iterator[Estimate]:
-    """What speaks for the prompt that is right most often."""
-    best, prompts = int(np.argmin(_wrong_by_prompt(table))), len(table.prompts)
-    alone = table.of_prompts([best])
-    where, about = {"variant": table.prompts[best]}, {"prompts": prompts}
-    wrong, asked = (part[:, 0] for part in _errors(alone))
-    method = "share of answers that differ from the gold label, unanswered ones wrong"
-    yield alone.share("best_prompt_wrong", method, wrong, asked, together=prompts, details=about, where=where)
-    agreement = agreement_with_gold(alone, "best_prompt_gold_agreement", together=prompts)
-    yield replace(agreement, cell={**agreement.cell, **where})
-    shares = quotient(*_errors(table))
-    gap = _mean_of(np.delete(shares, best, 1)) - shares[:, best]
-    method = "mean share of wrong answers of the other prompts less that of this one, on the same items"
-    details = {**about, "p": _p(table, shares, best)}
-    given: dict[str, Any] = {"together": prompts, "details": details, "where": where}
-    for estimate in _paired(table, "best_prompt_better", method, gap, **given):
-        yield holding_zero(estimate, table.resampling.tail)
-
-
-def _p(table: AnswerTable, shares: Floats, best: int) -> float:
-    """The chance that the best of prompts which are alike is right so much more often.
-
-    Under exchangeable prompts each has the variance of all, which is the pooled one, (1/K)·Σ_g Σ_v e_gv² over
-    the units' sums of e_uv, an item's share less its mean over prompts. The best prompt's own variance would
-    be too small where errors are few, because it was chosen for having few: at 30 items and 10% errors a
-    t test takes one of five equal prompts for better in 20% of simulated studies, this one in under 2.5%.
+    - ``class_found`` (``label`` in the cell): the recall of a class; in the details ``found``, in how many of
+      the items any answer gives it, of ``texts``, and ``parts``, how many intervals hold at once.
+    - ``group_wrong`` (``group`` and ``level``): 1 less the accuracy of a group's items.
+    - ``group_class_found`` (``group``, ``level`` and ``label``): the recall of a class in a group.
+    - ``group_agreement`` (``group`` and ``level``), of labels that have an order, instead: 1 − D_group /
+      D_chance, how far a group's labels are from the gold labels, by the disagreement of their level, with
+      D_chance that of all items (`gold`).
+    - ``step_given`` (``label``), of each step of a scale that gold labels have and no answer gives: 0, with
+      ``texts`` in the details. A step that is given is not looked at by itself: its neighbour is nearly as
+      good.
+    - ``label_right`` (``label``): the precision of a label over all prompts; in the details ``uses``, its
+      share of the labels, and ``texts``. ``others_wrong``: the share of wrong labels among those that are
+      left where each label is left out (``without`` in the details, ``share`` what they are of all labels)
+      that is surely wrong in more than 15% of its uses.
+    - ``label_kept`` (``label``), without gold labels: specific agreement of prompts (`label_kept`).
+    - ``unlabelled_texts``: the share of items that no answer labels; known without gold labels. What most of
+      them have in common and others have not is in the details: ``trait`` in words, and by how many of them
+      it is ``shared``.
+    - ``coders_differ``: the share of coders' labels that differ from what most other coders gave.
     """
-    apart = np.nan_to_num(shares - _mean_of(shares)[:, None])
-    sums = by_unit(apart, table.units)
-    deviation = float(np.sqrt((sums**2).sum() / shares.shape[1]))
-    z = -float(sums[:, best].sum()) / deviation if deviation > 0 else 0.0
-    tail = float(special.stdtr(max(1, len(sums) - 1), -z))
-    return float(min(1.0, shares.shape[1] * tail))
+    columns, people = (
+        [name for name in some if name in answers.calls.columns] for some in (compared, coders)
+    )
+    lengths = [LENGTH] if LENGTH in answers.calls.columns and answers.group is None else []
+    yield _unlabelled(answers, [*columns, *lengths])
+    if len(people) > 1:
+        yield _between_coders(answers, people)
+    labels = answers.labels
+    if likeness(labels) is None or labels.level in OF_SETS:
+        if answers.has_gold:
+            yield from _of_classes(answers, columns)
+            yield from _of_labels(answers)
+        else:
+            kept = answers.labelled.take(label_kept)
+            yield from at_once(kept, len(kept))
+    elif answers.has_gold:
+        yield from _on_a_scale(answers, columns)
+
+
+def _unlabelled(answers: ModelAnswers, columns: Sequence[str]) -> Estimate:
+    """The share of items without any label, and what these have in common."""
+    named = dict.fromkeys((*columns, *filter(None, [answers.group])))
+    firsts = [pl.col(name).first() for name in named]
+    items = answers.calls.group_by("item", maintain_order=True).agg(pl.col("label").is_null().all(), *firsts)
+    bare, everyone = items["label"].to_numpy(), np.ones(items.height, bool)
+    of_items = items.select(columns)
+    if LENGTH in columns:
+        of_items = of_items.with_columns(pl.col(LENGTH).cast(pl.Float64))
+    details: dict[str, Any] = {"texts": int(bare.sum()), "of": len(bare)}
+    for common in associated(bare, everyone, traits(of_items)):
+        shared = int((bare & common.trait.items).sum())
+        if common.inside > common.outside and 2 * shared > bare.sum():
+            details |= {"trait": common.trait.words, "shared": shared}
+            break
+    method = "share of the items that have no label in any answer"
+    return replace(answers.share("unlabelled_texts", method, pl.col("label"), items), details=details)
+
+
+def _between_coders(answers: ModelAnswers, people: Sequence[str]) -> Estimate:
+    """How often a coder's label is not the one that most of the others gave; ties of these do not count."""
+    named = dict.fromkeys(("item", *filter(None, [answers.group])))
+    rows = []
+    for row in (
+        answers.calls.unique("item", maintain_order=True).select(*named, *people).iter_rows(named=True)
+    ):
+        given = [row[name] for name in people if row[name] is not None]
+        for place, label in enumerate(given):
+            others = Counter(given[:place] + given[place + 1 :]).most_common(2)
+            if others and (len(others) == 1 or others[0][1] > others[1][1]):
+                rows.append({**{name: row[name] for name in named}, "differs": label != others[0][0]})
+    method = "share of coders' labels that differ from the label that most of the others gave"
+    schema = dict.fromkeys(named, pl.String) | {"differs": pl.Boolean}
+    differ = answers.share("coders_differ", method, pl.col("differs"), pl.DataFrame(rows, schema=schema))
+    return replace(differ, details={"coders": len(people)})
+
+
+def _of_groups(answers: ModelAnswers, columns: Sequence[str]) -> Iterator[tuple[str, ModelAnswers]]:
+    """The answers with a value in each column that has a few."""
+    for column in columns:
+        known = answers.where(pl.col(column).is_not_null())
+        if 1 < known.calls[column].n_unique() <= _LEVELS:
+            yield column, known
+
+
+def _in_group(estimate: Estimate, column: str) -> Estimate:
+    """An estimate with its group in the cell, in the words of a verdict."""
+    rest = {name: value for name, value in estimate.cell.items() if name not in (column, "model")}
+    where = {"group": column, "level": estimate.cell[column]}
+    return replace(estimate, cell={"model": estimate.cell["model"], **where, **rest})
+
+
+def _of_classes(answers: ModelAnswers, columns: Sequence[str]) -> Iterator[Estimate]:
+    """What gold labels show of each class, each group, and each class of a group."""
+    parts = [replace(one, measure="class_found") for one in answers.take(recall, missing="wrong")]
+    for column, some in _of_groups(answers, columns):
+        for one in some.take(accuracy, by=[column], missing="wrong"):
+            if one.measure == "accuracy":  # of sets there is more
+                parts.append(_in_group(replace(one, measure="group_wrong"), column))
+        for one in some.take(recall, by=[column], missing="wrong"):
+            parts.append(_in_group(replace(one, measure="group_class_found"), column))
+    parts = [part for part in parts if part.value is not None]
+    for part in at_once(parts, len(parts)):
+        details = {"texts": part.details["items"], "parts": len(parts), "found": part.details.get("found")}
+        whole = complement(part, part.measure) if part.measure == "group_wrong" else part
+        yield replace(whole, details=details)
+
+
+def _of_labels(answers: ModelAnswers) -> Iterator[Estimate]:
+    """How often each label is right where it is given, and how many of the others are wrong."""
+    given = [replace(one, measure="label_right") for one in answers.take(precision) if one.value is not None]
+    uses = {one.cell["label"]: one.details["given"] for one in given}
+    without = []
+    for one in at_once(given, len(given)):
+        label = one.cell["label"]
+        details = {"uses": uses[label] / sum(uses.values()), "texts": one.details["items"]}
+        yield replace(one, details=details)
+        if one.high is not None and one.high < 1 - _MOST:
+            without.append(label)
+    left = answers.where(~pl.col("label").is_in(without)).labelled
+    if without and left.has_gold and likeness(answers.labels) is None:
+        right, *_ = left.take(accuracy, missing="drop")
+        share = sum(uses[label] for label in without) / sum(uses.values())
+        yield replace(complement(right, "others_wrong"), details={"without": without, "share": share})
+
+
+def _on_a_scale(answers: ModelAnswers, columns: Sequence[str]) -> Iterator[Estimate]:
+    """What gold labels show of each group where labels have an order, and which steps are never given."""
+    stepless = answers.labels.level in UNORDERED or isinstance(answers.labels, Numbers)
+    for one in [] if stepless else answers.take(recall, missing="wrong"):
+        if one.value == 0 and one.cell["label"] not in answers.calls["label"]:
+            yield replace(one, measure="step_given", details={"texts": one.details["items"]})
+    whole, groups = answers.take(gold)[0], list[Estimate]()
+    for column, some in _of_groups(answers, columns):
+        distances = (one for one in some.take(gold, by=[column]) if one.measure == "gold_distance")
+        groups += [_in_group(one, column) for one in distances]
+    chance = whole.details.get("chance", 0.0)
+    for one in at_once(groups, len(groups)) if chance > 0 else ():
+        value, low, high = (
+            None if end is None else 1 - end / chance for end in (one.value, one.high, one.low)
+        )
+        details = {"texts": one.details["items"], "parts": len(groups)}
+        method = "1 − disagreement of a group's labels and gold labels / that of all by chance"
+        agreement = replace(one, measure="group_agreement", value=value, low=low, high=high)
+        yield replace(agreement, method=method, details=details)

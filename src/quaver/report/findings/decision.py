@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import log10
 from types import MappingProxyType
 from typing import Final
 
@@ -17,31 +16,15 @@ from quaver.core.records import Estimate
 from quaver.core.rows import of_measures
 from quaver.report.findings.judged_model import (
     BAR,
-    BEYOND,
     EXCEPTED,
     OF_GROUPS,
     OF_PROMPTS,
-    ON_A_SCALE,
     STEADY,
     JudgedModel,
-    ends_of,
     judged_models,
 )
 from quaver.report.findings.recommendation import OF_LABELS, STEPS, NextStep, Recommendation, Recommended
-from quaver.report.findings.rules import RULES, Rule
-
-_WORSE = 0.05
-"""A prompt deviates that surely makes so many more of the labels wrong, or other than the others' labels."""
-
-_MISSED, _FOUND = 0.7, 0.5
-"""A class of which surely less than the first is found is excepted, and so is a label that other prompts keep
-surely less often; a class of which not surely the second is found is named beside the verdict."""
-
-_NEVER = 3
-"""So is one that is never given, though as many texts have it; one more for each tenfold of classes."""
-
-_GROUP, _GROUP_SURELY = 0.2, 0.1
-"""A group is excepted where as many of its answers are not the gold label, surely more than the second."""
+from quaver.report.findings.rules import RULES, Rule, evaluated, first_rule, parts_that_are
 
 ELSEWHERE: Final = "elsewhere_"
 """What the estimates begin with that are of texts outside the groups that go wrong."""
@@ -71,11 +54,8 @@ def wrong_groups(estimates: Sequence[Estimate]) -> list[Estimate]:
     """The groups, of those that the study compares, whose labels surely go wrong, model by model."""
     return [
         estimate
-        for estimate in estimates
-        if estimate.measure in OF_GROUPS
-        and not estimate.details.get("undeclared")
-        and "variant" not in estimate.cell
-        and _is_wrong(estimate)
+        for estimate in parts_that_are("excepted", estimates, *OF_GROUPS)
+        if not estimate.details.get("undeclared") and "variant" not in estimate.cell
     ]
 
 
@@ -107,16 +87,16 @@ def _but_for_groups(whole: Recommendation, estimates: Sequence[Estimate]) -> Rec
 
 def _recommended(labels: JudgedModel) -> Recommendation:
     """What the first rule that holds recommends."""
-    return _said(labels, next(rule for rule in RULES if rule.holds(labels)))
+    return _said(labels, first_rule(labels))
 
 
 def _said(labels: JudgedModel, rule: Rule) -> Recommendation:
     """A rule's recommendation, with its evidence."""
     kind, reason = rule.kind, rule.reason
-    evidence = [labels.estimates[name] for name in rule.evidence if labels.has(name)]
+    evidence = [labels.estimates[name] for name in rule.estimates if labels.has(name)]
     if reason in ("right", "wrong", "unclear gold"):
         evidence = [*labels.profiles, *evidence]
-    step, needed = rule.next_step(labels) or STEPS[reason], 0
+    step, needed = evaluated(rule.next_step, labels) or STEPS[reason], 0
     if reason == "unclear gold" or (reason == "one prompt" and labels.has("wrong_labels")):
         needed = labels.needed()
         wrong, texts = labels.estimates["wrong_labels"], labels.estimates["label_in_use"].n
@@ -131,12 +111,12 @@ def _said(labels: JudgedModel, rule: Rule) -> Recommendation:
     return Recommendation(
         kind,
         labels.model,
-        rule.prompt(labels),
+        evaluated(rule.prompt, labels),
         labels,
         reason,
         tuple(evidence),
         step,
-        rule.correct(labels),
+        evaluated(rule.correct, labels),
         needed=needed,
     )
 
@@ -195,38 +175,20 @@ def _missing(labels: JudgedModel, parts: Sequence[Estimate]) -> list[Estimate]:
 
 
 def _exceptions(parts: Sequence[Estimate]) -> list[Estimate]:
-    """What is surely not to be used: labels, classes that are missed, groups of texts, prompts."""
-    labels = [part for part in of_measures(parts, "label_right") if ends_of(part)[1] < 1 - BEYOND * BAR]
-    labels += [part for part in of_measures(parts, "label_kept") if ends_of(part)[1] < _MISSED]
-    missed = [part for part in of_measures(parts, "class_found") if _is_missed(part)]
-    groups = [part for part in of_measures(parts, *OF_GROUPS) if _is_wrong(part)]
-    named = {part.cell["label"] for part in missed}, {_group(part) for part in groups}
-    for part in of_measures(parts, "group_class_found"):
-        if part.cell["label"] not in named[0] and _group(part) not in named[1] and _is_missed(part):
-            groups.append(part)
-    prompts = [part for part in of_measures(parts, *OF_PROMPTS) if ends_of(part)[0] > _WORSE]
-    return [*labels, *missed, *groups, *prompts]
+    """What is surely not to be used; a class of a group only where neither by itself is named."""
+    found = parts_that_are("excepted", parts)
+    labels = {part.cell["label"] for part in of_measures(found, "class_found")}
+    groups = {_group(part) for part in of_measures(found, *OF_GROUPS)}
+    return [
+        part
+        for part in found
+        if part.measure != "group_class_found" or not (part.cell["label"] in labels or _group(part) in groups)
+    ]
 
 
 def _unsure(parts: Sequence[Estimate], found: Sequence[Estimate]) -> list[Estimate]:
     """What too few gold labels show: steps that are never given, classes and labels."""
-    known = {(part.measure, part.cell.get("label")) for part in found}
-    classes = [
-        part
-        for part in of_measures(parts, "class_found")
-        if ("class_found", part.cell["label"]) not in known and ends_of(part)[0] < _FOUND
-    ]
-    labels = [
-        part
-        for part in of_measures(parts, "label_right")
-        if ("label_right", part.cell["label"]) not in known and ends_of(part)[1] < 1 - BAR
-    ]
-    labels += [
-        part
-        for part in of_measures(parts, "label_kept")
-        if ("label_kept", part.cell["label"]) not in known and part.number < _MISSED
-    ]
-    return [*of_measures(parts, "step_given"), *labels, *classes]
+    return [part for part in parts_that_are("unsure", parts) if part not in found]
 
 
 def _next_after(found: Sequence[Estimate]) -> NextStep:
@@ -238,19 +200,6 @@ def _next_after(found: Sequence[Estimate]) -> NextStep:
 
 def _group(part: Estimate) -> tuple[str, str]:
     return part.cell["group"], part.cell["level"]
-
-
-def _is_missed(part: Estimate) -> bool:
-    """Whether a class is surely missed more often than found, or never given though enough texts have it."""
-    never = part.details["found"] == 0 and part.details["texts"] >= _NEVER + log10(part.details["parts"])
-    return never or ends_of(part)[1] < _MISSED
-
-
-def _is_wrong(part: Estimate) -> bool:
-    """Whether too many of a group's answers are not the gold label, or on a scale too far from it."""
-    if part.measure == "group_agreement":
-        return ends_of(part)[1] < ON_A_SCALE
-    return part.number >= _GROUP and ends_of(part)[0] > _GROUP_SURELY
 
 
 def _right_elsewhere(parts: Sequence[Estimate], wrong: Sequence[Estimate]) -> bool:

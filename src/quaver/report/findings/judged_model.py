@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import ceil, inf, isfinite, log
 from types import MappingProxyType
-from typing import Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
+from quaver.core.column_names import in_words
 from quaver.core.records import Estimate
 from quaver.core.rows import defined, of_measures
 from quaver.report.findings.quality import ISSUES, quality
@@ -140,6 +141,15 @@ class JudgedModel(NamedTuple):
     def has_labels(self) -> bool:
         """Whether more than half of the calls gave a label."""
         return bool(self.evidence) and self.value("failed_calls") + self.value("unlabelled_answers") < _HALF
+
+    def is_moved_by(self, *families: str) -> bool:
+        """Whether what moves the labels furthest is of a family of variants, or called as one of these."""
+        return not {self.families.get(self.factor), in_words(self.factor)}.isdisjoint(families)
+
+    def detail(self, name: str, key: str) -> Any:
+        """A detail of an estimate; None where there is none."""
+        estimate = self.estimates.get(name)
+        return None if estimate is None else estimate.details.get(key)
 
     def value(self, name: str) -> float:
         """A share; 0 where there is none."""

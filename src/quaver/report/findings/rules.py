@@ -1,52 +1,59 @@
-"""The rules of the decision, as one table: the first that holds says what to do with a model's labels.
+"""The rules of the decision, declared in ``rules.toml``: the first that holds says what to do with labels.
 
-``docs/verdicts.md`` prints the table (`rules_table`). "Surely" means that the whole interval is on that side.
+Rules are expressions of Jinja over a `JudgedModel`, in the words of `CONDITIONS`; those of parts (labels,
+classes, groups, prompts) over an estimate. ``docs/verdicts.md`` prints the table (`rules_table`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, Literal, NamedTuple
+import re
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from math import log10
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
 
-from quaver.core.column_names import in_words
-from quaver.report.findings.judged_model import STEADY, Correctness, JudgedModel
-from quaver.report.findings.recommendation import NextStep, Reason, Recommended
+from jinja2 import StrictUndefined
+from jinja2.sandbox import SandboxedEnvironment
 
-_USELESS: Final = 0.1
-"""Where surely more of the answers than this have no label, they are of no use."""
+from quaver.core.records import Estimate
+from quaver.report.findings.judged_model import BAR, BEYOND, ON_A_SCALE, STEADY, JudgedModel, ends_of
+from quaver.report.findings.recommendation import Reason, Recommended
 
-_HALF: Final = 0.5
-"""Where labels, or their noise, are closer to perfect than to chance."""
+CONDITIONS: Final[Mapping[str, str]] = {
+    "is_mute": "not labels.has_labels or low('unlabelled_answers') > 0.1",
+    "is_cut": "value('truncated_answers') >= value('unlabelled_answers') / 2 > 0",
+    # fewer texts with a label show nothing; where most have none, answers are unreadable
+    "has_few_texts": (
+        "labels.has_labels and (not has('label_in_use') or labels.estimates.label_in_use.n < 10)"
+    ),
+    "rest_is_usable": (
+        "low('rest_agreement') >= STEADY and low('rest_unlabelled') <= 0.1 "
+        "and labels.rest_correct in ('right', 'unknown')"
+    ),
+    "after_odd_prompts": "'keep this prompt' if labels.rest_correct == 'right' else 'label by hand'",
+    "best_is_better": "low('best_prompt_better') > 0 and labels.best_correct == 'right'",
+    # of labels that are nearly all the same, the others must follow the texts
+    "is_one_label": (
+        "detail('label_in_use', 'labels') == 1 "
+        "or (value('label_in_use') >= 0.95 and not is_one_prompt and low('flips_agreement') <= 0.5)"
+    ),
+    "says_nothing": "value('label_in_use') == 1 or high('flips_agreement') < 0.5",
+    "gold_is_alike": "has('wrong_labels') and value('wrong_labels') == 0",
+    "is_one_prompt": "not has('flips_prompts')",
+    "is_stable": "low('flips_agreement') >= STEADY",
+    "may_be_stable": "high('flips_agreement') >= STEADY",
+    "is_right": "labels.given_correct in ('right', 'as good as coders')",
+    # never given, though four texts have it (one more for each tenfold of classes), or surely often missed
+    "is_missed": "(found == 0 and texts >= 3 + log10(parts)) or high < 0.7",
+}
+"""What the rules say by name; an interval that is not known may lie anywhere."""
 
-_FEW_TEXTS: Final = 10
-"""Fewer texts with a label show nothing."""
-
-_NEARLY_ALL: Final = 0.95
-"""Where as many labels are the same, the others must follow the texts."""
-
-_REPEATED: Final = 0.1
-"""As many labels of one prompt may surely change when it is asked again."""
-
-ORDERS: Final = frozenset({"label_order", "option_order", "order"})
-FORMATS: Final = frozenset({"answer", "answer_format", "answers", "format", "formats", "output"})
-"""Families of variants, and names of imported factors, for the order of labels and the form of the answer."""
-
-_GOLD: Final = (
-    "correct_answers",
-    "wrong_labels",
-    "gold_agreement",
-    "gold_bias",
-    "gold_total",
-    "coders_differ",
+_CONSTANTS: Final = {"STEADY": STEADY, "BAR": BAR, "BEYOND": BEYOND, "ON_A_SCALE": ON_A_SCALE, "log10": log10}
+_DECLARED: Final[Mapping[str, Any]] = tomllib.loads(
+    Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
 )
-_MOVES: Final = ("flips_prompts", "flips_agreement", "flips_repeats", "correct_answers")
-_REST: Final = ("rest_agreement", "rest_wrong", "flips_prompts")
-_BEST: Final = ("best_prompt_wrong", "best_prompt_better", "flips_prompts")
-_ONE_LABEL: Final = ("label_in_use", "flips_agreement", "wrong_labels")
-_ONE_PROMPT: Final = (*_GOLD, "flips_repeats")
-_STABLE: Final = (*_GOLD, "flips_prompts", "flips_agreement")
-_REPEATS: Final = ("flips_repeats", "flips_prompts", "flips_agreement")
-_BARE: Final = ("unlabelled_answers", "failed_calls")
 
 
 class Rule(NamedTuple):
@@ -56,9 +63,9 @@ class Rule(NamedTuple):
         answers: What the answers show, in words.
         kind: What is recommended then.
         reason: Why.
-        holds: Whether they show it.
-        evidence: The estimates that decide.
-        correct: Whether the labels that are spoken of are right.
+        when: The condition that they show it.
+        evidence: The estimates that decide, and names of groups of them.
+        correct: Whether the labels that are spoken of are right, as an expression.
         next_step: What to do next, where it is not what the reason asks for.
         prompt: The variant that is recommended; empty for none in particular.
     """
@@ -66,305 +73,69 @@ class Rule(NamedTuple):
     answers: str
     kind: Recommended
     reason: Reason
-    holds: Callable[[JudgedModel], bool]
-    evidence: tuple[str, ...] = ()
-    correct: Callable[[JudgedModel], Correctness] = lambda labels: "unknown"
-    next_step: Callable[[JudgedModel], NextStep | None] = lambda labels: None
-    prompt: Callable[[JudgedModel], str] = lambda labels: ""
+    when: str
+    evidence: Sequence[str] = ()
+    correct: str = "'unknown'"
+    next_step: str = "none"
+    prompt: str = "''"
+
+    @property
+    def estimates(self) -> list[str]:
+        """The names of the estimates that decide."""
+        groups = _DECLARED["evidence"]
+        return [name for one in self.evidence for name in groups.get(one, [one])]
 
 
-def _given(labels: JudgedModel) -> Correctness:
-    return labels.given_correct
+RULES: Final[tuple[Rule, ...]] = tuple(Rule(**row) for row in _DECLARED["rules"])
 
 
-def _reading_decides(labels: JudgedModel) -> bool:
-    readers = labels.estimates.get("reader_disagreement")
-    return readers is not None and "evaluators" in readers.details
+@cache
+def _compiled(expression: str) -> Callable[..., Any]:
+    """An expression with the conditions that it names in full."""
+
+    def in_full(name: re.Match[str]) -> str:
+        condition = CONDITIONS.get(name[0])
+        return name[0] if condition is None else f"({_NAME.sub(in_full, condition)})"
+
+    environment = SandboxedEnvironment(undefined=StrictUndefined)
+    return environment.compile_expression(_NAME.sub(in_full, expression), undefined_to_none=False)
 
 
-def _is_failed(labels: JudgedModel) -> bool:
-    return labels.value("failed_calls") >= _HALF
+_NAME: Final = re.compile(r"\w+")
 
 
-def _is_mute(labels: JudgedModel) -> bool:
-    return not labels.has_labels or labels.low("unlabelled_answers") > _USELESS
+def evaluated(expression: str, labels: JudgedModel) -> Any:
+    """What an expression says of a model's labels."""
+    words = {"value": labels.value, "low": labels.low, "high": labels.high, "has": labels.has}
+    return _compiled(expression)(labels=labels, detail=labels.detail, **words, **_CONSTANTS)
 
 
-def _has_few_texts(labels: JudgedModel) -> bool:
-    few = not labels.has("label_in_use") or labels.estimates["label_in_use"].n < _FEW_TEXTS
-    return few and labels.has_labels  # else they are unreadable
+def first_rule(labels: JudgedModel) -> Rule:
+    """The first rule that holds."""
+    return next(rule for rule in RULES if evaluated(rule.when, labels))
 
 
-def _is_one_label(labels: JudgedModel) -> bool:
-    used = labels.estimates["label_in_use"]
-    follow = _one_prompt(labels) or labels.low("flips_agreement") > _HALF
-    return used.details["labels"] == 1 or (used.number >= _NEARLY_ALL and not follow)
+def parts_that_are(
+    kind: Literal["excepted", "unsure"], parts: Sequence[Estimate], *measures: str
+) -> list[Estimate]:
+    """The parts that are excepted, or of which too little is known: of some measures or of all, in order."""
+    found = []
+    for measure, conditions in _DECLARED["parts"].items():
+        if kind in conditions and (not measures or measure in measures):
+            for part in parts:
+                if part.measure == measure and _holds(conditions[kind], part):
+                    found.append(part)
+    return found
 
 
-def _is_cut(labels: JudgedModel) -> bool:
-    bare, cut = (labels.estimates.get(name) for name in ("unlabelled_answers", "truncated_answers"))
-    return bare is not None and cut is not None and cut.number >= bare.number / 2 > 0
-
-
-def _rest_is_usable(labels: JudgedModel) -> bool:
-    steady, mute = labels.low("rest_agreement") >= STEADY, labels.low("rest_unlabelled") > _USELESS
-    return steady and not mute and labels.rest_correct in ("right", "unknown")
-
-
-def _best_is_better(labels: JudgedModel) -> bool:
-    return labels.low("best_prompt_better") > 0 and labels.best_correct == "right"
-
-
-def _says_nothing(labels: JudgedModel) -> bool:
-    constant = labels.estimates["label_in_use"].value == 1.0
-    return constant or labels.high("flips_agreement") < _HALF
-
-
-def _gold_is_alike(labels: JudgedModel) -> bool:
-    return labels.has("wrong_labels") and labels.estimates["wrong_labels"].value == 0.0
-
-
-def _one_prompt(labels: JudgedModel) -> bool:
-    return not labels.has("flips_prompts")
-
-
-def _is_stable(labels: JudgedModel) -> bool:
-    return labels.low("flips_agreement") >= STEADY
-
-
-def _may_be_stable(labels: JudgedModel) -> bool:
-    return labels.high("flips_agreement") >= STEADY
-
-
-def _is_right(labels: JudgedModel) -> bool:
-    return labels.given_correct in ("right", "as good as coders")
-
-
-def _is_noise(labels: JudgedModel) -> bool:
-    return labels.low("flips_noise") > _HALF
-
-
-def _moved_by(families: frozenset[str]) -> Callable[[JudgedModel], bool]:
-    def moved(labels: JudgedModel) -> bool:
-        factor = labels.factor
-        return bool(families & {labels.families.get(factor), in_words(factor)})
-
-    return moved
-
-
-def _both(*conditions: Callable[[JudgedModel], bool]) -> Callable[[JudgedModel], bool]:
-    return lambda labels: all(holds(labels) for holds in conditions)
-
-
-def _prompt_in_use(labels: JudgedModel) -> str:
-    return str(labels.estimates["label_in_use"].details.get("prompt", ""))
-
-
-def _rest(answers: str, *conditions: Callable[[JudgedModel], bool]) -> Rule:
-    """Odd prompts left out, the others can be used."""
-    return Rule(
-        f"{answers}, but without a few odd prompts they are stable, and right where gold labels are known",
-        "use one prompt only",
-        "odd prompts",
-        _both(*conditions, _rest_is_usable),
-        _REST,
-        lambda labels: labels.rest_correct,
-        lambda labels: "keep this prompt" if labels.rest_correct == "right" else "label by hand",
-        lambda labels: str(labels.estimates["rest_agreement"].details["prompt"]),
-    )
-
-
-def _best(answers: str, *conditions: Callable[[JudgedModel], bool]) -> Rule:
-    """One prompt is right, and surely more often than the others."""
-    return Rule(
-        f"{answers}, but with one prompt they are right, surely more often than with the others",
-        "use one prompt only",
-        "best prompt",
-        _both(*conditions, _best_is_better),
-        _BEST,
-        lambda labels: labels.best_correct,
-        prompt=lambda labels: labels.estimates["best_prompt_better"].cell["variant"],
-    )
-
-
-def _wrong(
-    answers: str,
-    evidence: tuple[str, ...],
-    holds: Callable[[JudgedModel], bool],
-    correct: Callable[[JudgedModel], Correctness] = _given,
-) -> list[Rule]:
-    """Labels are wrong, or higher or lower than the gold labels throughout."""
-    kinds: tuple[Literal["wrong", "biased"], ...] = ("wrong", "biased")
-    return [
-        Rule(
-            f"{answers} {kind}",
-            "do not use",
-            kind,
-            _both(holds, lambda labels, kind=kind: correct(labels) == kind),  # type: ignore[misc]
-            evidence,
-            correct,
-        )
-        for kind in kinds
-    ]
-
-
-def _chosen_texts(
-    answers: str, evidence: tuple[str, ...], *conditions: Callable[[JudgedModel], bool]
-) -> Rule:
-    """Right where people labelled, who chose the texts."""
-    return Rule(
-        f"{answers} right, but the texts with hand labels were chosen",
-        "cannot tell",
-        "chosen texts",
-        _both(*conditions, _is_right, lambda labels: labels.are_chosen),
-        ("hand_labels", *evidence),
-        lambda labels: "unclear",
-    )
-
-
-def _moved(by: str, reason: Reason, holds: Callable[[JudgedModel], bool]) -> Rule:
-    """Labels change with the prompt, most of all with a part of it."""
-    words = f"{_CHANGE}, most of all with {by}"
-    return Rule(words, "do not use", reason, holds, _MOVES, lambda labels: labels.all_correct)
-
-
-_MUTE: Final = "surely more than 10% of the answers have no label"
-_ONLY: Final = "one prompt was tried, and its labels are"
-_ARE: Final = "labels are stable, and"
-_CHANGE: Final = "labels change with the prompt"
-
-RULES: Final[tuple[Rule, ...]] = (
-    Rule("there are no answers", "cannot tell", "no answers", lambda labels: not labels.evidence),
-    Rule("half of the calls or more failed", "do not use", "failed", _is_failed, ("failed_calls",)),
-    Rule(
-        "fewer than 10 texts have a label",
-        "cannot tell",
-        "too few items",
-        _has_few_texts,
-        ("label_in_use",),
-    ),
-    Rule(
-        "an evaluator decides: more than 10% of the answers mark another label than was read, or another "
-        "evaluator gives another verdict",
-        "cannot tell",
-        "reading",
-        _reading_decides,
-        ("reader_disagreement",),
-    ),
-    _rest(_MUTE, _is_mute),
-    _best(_MUTE, _is_mute),
-    Rule(
-        f"{_MUTE}, at least half of which were cut off",
-        "do not use",
-        "cut off",
-        _both(_is_mute, _is_cut),
-        _BARE,
-    ),
-    Rule(_MUTE, "do not use", "unreadable", _is_mute, _BARE),
-    Rule(
-        "surely more than 10% of the calls failed",
-        "cannot tell",
-        "failed",
-        lambda labels: labels.low("failed_calls") > _USELESS,
-        ("failed_calls",),
-    ),
-    Rule(
-        "every label is the same, or 95% are and the others do not follow the texts; and the gold labels "
-        "differ or are unknown",
-        "do not use",
-        "one label",
-        _both(_is_one_label, _says_nothing, lambda labels: not _gold_is_alike(labels)),
-        _ONE_LABEL,
-    ),
-    Rule(
-        "95% of the labels or more are the same",
-        "cannot tell",
-        "one label",
-        _is_one_label,
-        _ONE_LABEL,
-        next_step=lambda labels: "add items",
-    ),
-    Rule(
-        "one prompt was tried, and asking again surely changes more than 10%",
-        "do not use",
-        "repetition",
-        _both(_one_prompt, lambda labels: labels.low("flips_repeats") > _REPEATED),
-        ("flips_repeats",),
-    ),
-    *_wrong(_ONLY, _ONE_PROMPT, _one_prompt),
-    _chosen_texts(_ONLY, _ONE_PROMPT, _one_prompt),
-    Rule(
-        f"{_ONLY} right",
-        "use one prompt only",
-        "only prompt",
-        _both(_one_prompt, _is_right),
-        _ONE_PROMPT,
-        _given,
-        prompt=_prompt_in_use,
-    ),
-    Rule("one prompt was tried", "cannot tell", "one prompt", _one_prompt, _ONE_PROMPT, _given),
-    *_wrong(f"{_ARE}", _STABLE, _is_stable),
-    Rule(
-        f"{_ARE} too few gold labels tell whether they are right",
-        "cannot tell",
-        "unclear gold",
-        _both(_is_stable, lambda labels: labels.given_correct == "unclear"),
-        _STABLE,
-        _given,
-    ),
-    _chosen_texts(_ARE, _STABLE, _is_stable),
-    Rule(
-        f"{_ARE} right",
-        "use",
-        "right",
-        _both(_is_stable, lambda labels: labels.given_correct == "right"),
-        _STABLE,
-        _given,
-    ),
-    Rule(
-        f"{_ARE} differ from the gold labels no more often than a coder does from the others",
-        "use",
-        "as good as coders",
-        _both(_is_stable, _is_right),
-        _STABLE,
-        _given,
-    ),
-    Rule(
-        f"{_ARE} there are no gold labels", "use", "steady", _is_stable, ("flips_prompts", "flips_agreement")
-    ),
-    _rest(_CHANGE),
-    _best(_CHANGE),
-    *_wrong(
-        "agreement may be 0.8 or more, but labels are",
-        _GOLD,
-        _may_be_stable,
-        lambda labels: labels.all_correct,
-    ),
-    Rule(
-        "agreement may be 0.8 or more",
-        "cannot tell",
-        "unclear",
-        _may_be_stable,
-        _MOVES,
-        lambda labels: labels.all_correct,
-    ),
-    Rule(
-        "asking again changes surely more than half as many labels as another prompt",
-        "do not use",
-        "repetition",
-        _is_noise,
-        _REPEATS,
-        lambda labels: labels.all_correct,
-    ),
-    _moved("the order of labels or options", "moved by order", _moved_by(ORDERS)),
-    _moved("the form of the answer", "moved by format", _moved_by(FORMATS)),
-    _moved("anything else", "unsteady", lambda labels: True),
-)
+def _holds(condition: str, part: Estimate) -> bool:
+    low, high = ends_of(part)
+    known = {name: part.details.get(name) for name in ("found", "texts", "parts")}
+    return bool(_compiled(condition)(value=part.number, low=low, high=high, **known, **_CONSTANTS))
 
 
 def rules_table() -> str:
     """The rules in Markdown, in their order."""
     rows = [f"| {rule.answers} | {rule.kind} | {rule.reason} |" for rule in RULES]
-    return "\n".join(
-        ["| what the answers show | recommendation | why (`reason`) |", "| --- | --- | --- |", *rows]
-    )
+    head = "| what the answers show | recommendation | why (`reason`) |", "| --- | --- | --- |"
+    return "\n".join([*head, *rows])
