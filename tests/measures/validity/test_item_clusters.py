@@ -3,6 +3,7 @@
 import numpy as np
 import polars as pl
 import pytest
+import scipy
 
 from quaver.measures.validity.item_clusters import item_clusters
 
@@ -51,6 +52,34 @@ def test_the_estimate_says_which_quantity_and_what_it_does():
     assert one.details["groups"] == GROUPS
     assert one.details["effect"] == pytest.approx(1 + 9 * (one.value or 0), rel=0.01)
     assert one.low < (one.value or 0) < one.high
+
+
+def test_the_correlation_is_that_of_one_way_analysis_of_variance_over_the_items_with_a_value():
+    rng = np.random.default_rng(0)
+    sizes = [3, 7, 1, 12, 5, 4, 2, 6, 8, 9]
+    groups = np.repeat(np.arange(10), sizes)
+    right = (rng.random(57) < 0.2 + 0.06 * groups).astype(float)
+    frame = pl.DataFrame(
+        {"item": range(60), "label": ["a"] * 60, "gold": [*np.where(right, "a", "b"), *[None] * 3]}
+    )
+    columns = pl.DataFrame({"item": range(60), "author": [f"x{at}" for at in (*groups, 1, 2, 3)]})
+    (found,) = item_clusters(frame, columns)
+    f = scipy.stats.f_oneway(*(right[groups == group] for group in range(10))).statistic
+    mean = sum(size**2 for size in sizes) / 57
+    rho = (f - 1) / (f - 1 + (57 - mean) / 9)
+    assert (found.value, found.n) == (pytest.approx(rho), 57)
+    assert found.details["effect"] == pytest.approx(1 + (mean - 1) * rho)
+
+
+def test_groups_of_rare_errors_are_found_no_more_often_than_chance_allows():
+    groups = np.repeat(np.arange(12), [30, 20, 10, 10, 5, 5, 5, 5, 3, 3, 2, 2])
+    columns = pl.DataFrame({"item": range(100), "author": [f"x{at}" for at in groups]})
+    rng, low = np.random.default_rng(5), 0
+    for seed in range(40):
+        gold = np.where(rng.random(100) < 0.06, "b", "a")
+        frame = pl.DataFrame({"item": range(100), "label": ["a"] * 100, "gold": gold})
+        low += item_clusters(frame, columns, seed=seed)[0].details["p"] < 0.05
+    assert low <= 5
 
 
 def test_other_columns_are_tested_too_and_groups_that_are_the_same_count_once():

@@ -246,32 +246,6 @@ def test_the_intervals_of_imported_prompts_hold_for_prompts_like_these(tmp_path)
     assert {one.estimand for one in study.measure("sensitivity")} == {"population"}
 
 
-def test_the_warning_belongs_to_what_the_groups_make_alike(tmp_path):
-    # Each author writes of one subject, which half of them label "yes" throughout; errors are anybody's.
-    rng = np.random.default_rng(5)
-    author = np.repeat(np.arange(GROUPS), SIZE)
-    gold = np.where(rng.random(author.size) < np.where(author % 2, 0.95, 0.05), "yes", "no")
-    wrong = rng.random(author.size) < 0.2
-    pl.DataFrame(
-        {
-            "post": np.arange(author.size),
-            "prompt": "p",
-            "label": np.where(wrong, np.where(gold == "yes", "no", "yes"), gold),
-            "truth": gold,
-            "author": [f"author {at}" for at in author],
-            "text": [" ".join(rng.choice(WORDS, 15)) for _ in author],
-        }
-    ).write_csv(tmp_path / "labels.csv")
-    study = _study(tmp_path, variant=[])
-    shares, accuracy = (study.estimates([name]) for name in ("label_shares", "accuracy"))
-
-    def are_doubted(found):
-        return any("labelled alike" in why for one in found for why in one.warnings)
-
-    assert are_doubted([one for one in shares if one.measure == "label_shares"])
-    assert not are_doubted([one for one in accuracy if one.measure == "accuracy"])
-
-
 def test_another_persons_codes_of_a_variable_are_no_groups(tmp_path):
     lines = ["id,text,cost,cost_b,place"]
     lines += [f"i{at},Text {at} costs {at % 17},{at % 17},{2 * (at % 17)},p{at % 16}" for at in range(60)]

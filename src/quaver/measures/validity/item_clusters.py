@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -16,7 +16,6 @@ from quaver.core.records import Estimate
 from quaver.core.seeds import derive
 from quaver.estimation.cells import Frame, guarded
 from quaver.estimation.coded_columns import Ints, frame_of
-from quaver.estimation.grouped_items import Partition
 from quaver.estimation.intervals import adjusted
 from quaver.estimation.jackknife import Floats
 
@@ -38,6 +37,17 @@ _CHANCE = 0.05
 WIDER = 1.05
 """Groups that make an interval no wider than this factor are not worth a word."""
 
+_TAIL = 0.025
+_PERMUTATIONS = 999
+_PERMUTED = 5000
+"""Of more items, F's own distribution is exact enough."""
+
+_ENOUGH = 50
+"""So many permutations beyond the data's F are enough (Besag & Clifford 1991, Biometrika 78, 301-304)."""
+
+_LOOKED_AT = 0.3
+"""Where the F tests alone say more than this, nothing is permuted."""
+
 
 @guarded
 def item_clusters(annotations: Frame, columns: Frame, *, seed: int = 0) -> list[Estimate]:
@@ -46,9 +56,10 @@ def item_clusters(annotations: Frame, columns: Frame, *, seed: int = 0) -> list[
     For each column, ρ of the item-level quantity in which its values differ most: accuracy (the share of an
     item's answers that are its gold label), disagreement (the share that are not its modal label), and the
     share of the most frequent label. ρ = (F − 1) / (F − 1 + m₀), with F from one-way analysis of variance
-    over the column's values and m₀ their size (`estimation.grouped_items`). Intervals that resample items are
-    too narrow by √(1 + (m − 1) ρ), m being the mean size of the group that an item lies in. The p value is
-    that of the largest F over the three, with items permuted; ``p_holm`` allows for the number of columns.
+    over the column's values and m₀ their size, (n − m) / (G − 1). Intervals that resample items are too
+    narrow by √(1 + (m − 1) ρ), m = Σ nᵍ² / n being the mean size of the group that an item lies in. The p
+    value is that of the largest F over the three, with items permuted; ``p_holm`` allows for the number of
+    columns.
     Numbers are judged by what no straight line or curve explains: that age moves a label makes no groups
     of one age.
 
@@ -58,7 +69,7 @@ def item_clusters(annotations: Frame, columns: Frame, *, seed: int = 0) -> list[
     Returns:
         An estimate a column, with ``column`` in the cell. In its details: ``quantity``; ``effect``, the
         design effect; ``groups``; ``p``; ``p_holm``; ``clustered``, whether the groups are real (p_holm <
-        0.05) and make intervals wider by 5% or more; and ``quantities``, each one's ρ and design effect.
+        0.05) and make intervals wider by 5% or more.
 
     Ten pairs of items, each pair labelled alike:
 
@@ -68,17 +79,16 @@ def item_clusters(annotations: Frame, columns: Frame, *, seed: int = 0) -> list[
     >>> round(found.value, 3), round(found.details["effect"], 3), found.details["clustered"]
     (1.0, 2.0, True)
     """
-    items, named, values = _quantities(frame_of(annotations))
+    quantities = _quantities(frame_of(annotations))
     wanted = frame_of(columns).with_columns(pl.col("item").cast(pl.String))
-    order = pl.DataFrame({"item": items}, schema={"item": pl.String})
-    table = order.join(wanted, on="item", how="left", maintain_order="left").drop("item")
+    table = quantities.select("item").join(wanted, on="item", how="left", maintain_order="left").drop("item")
     estimates, seen = [], dict[bytes, str]()
     for name in table.columns:
         grouping = _grouping(table[name])
         if not isinstance(grouping, str):
             same = seen.setdefault(b"".join(one.tobytes() for one in grouping[:2]), name)
             grouping = grouping if same == name else f"the same groups as {same}"
-        estimates.append(_estimate(name, grouping, named, values, derive(seed, "item_clusters", name)))
+        estimates.append(_estimate(name, grouping, quantities, derive(seed, "item_clusters", name)))
     found = []
     for one in adjusted(estimates):
         if one.value is not None:
@@ -88,38 +98,20 @@ def item_clusters(annotations: Frame, columns: Frame, *, seed: int = 0) -> list[
     return found
 
 
-def _quantities(frame: pl.DataFrame) -> tuple[list[str], list[str], Floats]:
-    """The items, and the item-level quantities that vary, with their names."""
-    label, item = pl.col("label").cast(pl.String), pl.col("item").cast(pl.String)
-    gold = pl.col("gold").cast(pl.String) if "gold" in frame.columns else pl.lit(None, pl.String)
-    rows = frame.select(item.alias("item"), label.alias("label"), gold.alias("gold"))
-    counts = rows.group_by("item", "label", "gold").len()
-    labelled = counts.filter(pl.col("label").is_not_null())
-    if labelled.is_empty():
-        return [], [], np.zeros((0, 0))
-    top = labelled.group_by("label").agg(pl.col("len").sum()).sort("len", "label", descending=[True, False])
-    usual, n = str(top["label"][0]), pl.col("len")
-    right = pl.col("label").eq_missing(pl.col("gold")) & pl.col("gold").is_not_null()
-    by_item = (
-        counts.group_by("item")
-        .agg(
-            accuracy=pl.when(pl.col("gold").is_not_null().any()).then((n * right).sum() / n.sum()),
-            labels=n.filter(pl.col("label").is_not_null()).sum(),
-            modal=n.filter(pl.col("label").is_not_null()).max(),
-            usual=n.filter(pl.col("label") == usual).sum(),
-        )
-        .sort("item")
+def _quantities(frame: pl.DataFrame) -> pl.DataFrame:
+    """A row an item: its id, and the quantities that vary; null where there is none."""
+    absent = [pl.lit(None, pl.String).alias(name) for name in ("gold",) if name not in frame.columns]
+    rows = frame.with_columns(absent).select(pl.col("item", "label", "gold").cast(pl.String))
+    label, gold = pl.col("label").drop_nulls(), pl.col("gold")
+    usual = str(rows["label"].drop_nulls().mode().sort().first())
+    right = (pl.col("label") == gold).fill_null(value=False)
+    found = rows.group_by("item").agg(
+        accuracy=pl.when(gold.is_not_null().any()).then(right.mean()),
+        disagreement=pl.when(label.len() > 1).then(1 - label.unique_counts().max() / label.len()),
+        share=(label == usual).mean(),
     )
-    several = pl.when(pl.col("labels") > 1)
-    asked = pl.when(pl.col("labels") > 0)
-    found = by_item.select(
-        "accuracy",
-        several.then(1 - pl.col("modal") / pl.col("labels")).alias("disagreement"),
-        asked.then(pl.col("usual") / pl.col("labels")).alias(f"share of {usual}"),
-    ).cast(pl.Float64)
-    varying = [name for name in found.columns if (found[name].drop_nulls().n_unique()) > 1]
-    values = found.fill_null(np.nan).to_numpy()  # a frame without columns has no rows either
-    return by_item["item"].to_list(), varying, values[:, [found.columns.index(name) for name in varying]]
+    varying = [name for name in found.columns if name == "item" or found[name].drop_nulls().n_unique() > 1]
+    return found.sort("item").select(varying).rename({"share": f"share of {usual}"}, strict=False)
 
 
 def _grouping(column: pl.Series) -> tuple[Ints, Ints, Floats | None] | str:
@@ -143,13 +135,13 @@ def _grouping(column: pl.Series) -> tuple[Ints, Ints, Floats | None] | str:
 
 
 def _estimate(
-    name: str, grouping: tuple[Ints, Ints, Floats | None] | str, named: list[str], values: Floats, seed: int
+    name: str, grouping: tuple[Ints, Ints, Floats | None] | str, quantities: pl.DataFrame, seed: int
 ) -> Estimate:
     """The estimate of one column; undefined where it groups no items."""
     blank = Estimate(
         measure="item_clusters",
         value=None,
-        n=len(values),
+        n=quantities.height,
         method=_METHOD,
         reference=_SOURCE,
         cell={"column": name},
@@ -157,29 +149,75 @@ def _estimate(
     if isinstance(grouping, str):
         return replace(blank, reason=grouping)
     rows, codes, numbers = grouping
-    partition = Partition(codes, numbers)
-    likeness = dict(zip(named, partition.likeness(values[rows]), strict=True))
-    known = {one: like for one, like in likeness.items() if like is not None}
-    if not known:
+    values = quantities.drop("item").cast(pl.Float64).fill_null(np.nan).to_numpy()[rows]
+    if numbers is not None:
+        for column in values.T:
+            known = np.isfinite(column)
+            curve = np.polynomial.Polynomial.fit(numbers[known], column[known], 2)
+            column[known] -= curve(numbers[known])
+    tests = [_test(column, codes) for column in values.T]
+    if not any(np.isfinite(f) for f, *_ in tests):
         return replace(blank, reason="no quantity of the items varies")
-    quantity = min(known, key=lambda one: known[one].p)
-    best = known[quantity]
+    best = min(range(len(tests)), key=lambda at: (np.isnan(tests[at][0]), tests[at][1]))
+    f, _, items, groups = tests[best]
+    sizes = np.bincount(codes[np.isfinite(values[:, best])])
+    mean = float((sizes**2).sum()) / items  # of the group that an item lies in
+    size = (items - mean) / (groups - 1)
+    tails = scipy.special.fdtri(groups - 1, items - groups, np.array([1 - _TAIL, _TAIL]))
+    rho, low, high = ((ratio - 1) / (ratio - 1 + size) for ratio in (f, *(f / np.maximum(tails, 1e-12))))
     return replace(
         blank,
-        n=best.items,
-        value=best.correlation,
-        low=min(best.interval.low, best.correlation),
-        high=max(best.interval.high, best.correlation),
+        n=items,
+        value=float(rho),
+        low=float(min(low, rho)),
+        high=float(max(high, rho)),
         details={
-            "quantity": quantity,
-            "effect": best.effect,
-            "groups": best.groups,
-            "p": partition.p(values[rows], seed),
-            "quantities": {
-                one: {"correlation": like.correlation, "effect": like.effect} for one, like in known.items()
-            },
+            "quantity": quantities.columns[1 + best],
+            "effect": max(1.0, 1 + (mean - 1) * float(rho)),
+            "groups": groups,
+            "p": _p(values, codes, tests, seed),
         },
     )
+
+
+def _test(values: Floats, groups: Ints) -> tuple[float, float, int, int]:
+    """F of one-way analysis of variance (NaN where nothing varies), its p, how many items and groups.
+
+    Two groups of two, F = 4 / (1 / 2):
+
+    >>> _test(np.array([1.0, 2, 3, 4]), np.array([0, 0, 1, 1]))[0]
+    8.0
+    """
+    known = np.isfinite(values)
+    own = values[known] - values[known].mean() if known.any() else values[known]
+    sizes, sums = np.bincount(groups[known]), np.bincount(groups[known], own)
+    items, among, whole = own.size, int((sizes > 0).sum()), float((own**2).sum())
+    if among < 2 or items <= among or whole <= 1e-12:
+        return np.nan, 1.0, items, among
+    between = float((sums[sizes > 0] ** 2 / sizes[sizes > 0]).sum())
+    inside = max(whole - between, 1e-9 * whole)  # groups that agree throughout have a finite F
+    f = between / (among - 1) / (inside / (items - among))
+    return f, float(scipy.special.fdtrc(among - 1, items - among, f)), items, among
+
+
+def _p(values: Floats, groups: Ints, tests: Sequence[tuple[float, float, int, int]], seed: int) -> float:
+    """Whether any quantity differs between groups more than by chance.
+
+    The largest F, held against its distribution where items are shuffled over the groups, all quantities of
+    an item together; where the F tests see nothing, or there are thousands of items, their smallest p times
+    their number.
+    """
+    usable = [at for at, (f, *_) in enumerate(tests) if np.isfinite(f)]
+    least = min(1.0, len(usable) * min(tests[at][1] for at in usable))
+    if least > _LOOKED_AT or len(values) > _PERMUTED:
+        return least
+    top, rng, beyond = max(tests[at][0] for at in usable), np.random.default_rng(seed), 0
+    for times in range(1, _PERMUTATIONS + 1):
+        drawn = values[rng.permutation(len(values))]
+        beyond += bool(np.nanmax([_test(drawn[:, at], groups)[0] for at in usable]) >= top - 1e-9)
+        if beyond == _ENOUGH:
+            return beyond / times
+    return (1 + beyond) / (1 + _PERMUTATIONS)
 
 
 Mask = NDArray[np.bool_]

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
 
 import polars as pl
 
 from quaver.core.label_values import is_coded_again
 from quaver.core.records import AND_PROMPT, Estimate, IntervalWarning
-from quaver.core.rows import presented
 from quaver.core.seeds import derive
 from quaver.design.items.item_table import NEAR_DUPLICATES, with_near_duplicates
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.prompts.templates import names_in
 from quaver.errors import QuaverError
-from quaver.measures.validity.item_clusters import WIDER, item_clusters
+from quaver.measures.validity.item_clusters import item_clusters
 from quaver.study.sources.conclusion_measures import concluded_about
 from quaver.study.sources.study_source import StudySource
 
@@ -64,40 +62,22 @@ def item_columns(study: StudySource) -> pl.DataFrame:
 
 
 def doubted(estimates: Sequence[Estimate], found: Sequence[Estimate]) -> list[Estimate]:
-    """The estimates; those whose interval resamples the items of undeclared groups one by one say so.
-
-    What groups do is a matter of the quantity: that authors write of one subject each makes the shares of
-    labels alike, and may leave accuracy as it is.
-    """
-    real = [estimate for estimate in found if estimate.details.get("clustered")]
+    """The estimates; those whose interval resamples the items of undeclared groups one by one say so."""
+    widest = next(iter(clustered(found)), None)
+    if widest is None:
+        return [*estimates]
+    column, details = widest.cell["column"], widest.details
+    who = "items whose texts are nearly the same" if column == NEAR_DUPLICATES else f"items of one {column}"
+    warning = IntervalWarning(
+        f"{who} are labelled alike (design effect of their {details['quantity']}: {details['effect']:.1f}): "
+        f"the interval may be too narrow until the study declares group: {column}"
+    )
     result = []
     for estimate in estimates:
-        of_items = estimate.low is not None and estimate.unit.removesuffix(AND_PROMPT) == "item"
-        effects = {one.cell["column"]: _effect(one, estimate.measure) for one in real if of_items}
-        column = max(effects, key=effects.__getitem__, default="")
-        if column and effects[column] >= WIDER**2:
-            of_one = f"items of one {column}"
-            who = "items whose texts are nearly the same" if column == NEAR_DUPLICATES else of_one
-            warning = IntervalWarning(
-                f"{who} are labelled alike (design effect {effects[column]:.1f}): the interval may be too "
-                f"narrow until the study declares group: {column}"
-            )
+        if estimate.low is not None and estimate.unit.removesuffix(AND_PROMPT) == "item":
             estimate = replace(estimate, warnings=(*estimate.warnings, warning))
         result.append(estimate)
     return result
-
-
-_ABOUT: Final = {"accuracy": "accuracy", "stability": "disagreement", "sensitivity": "disagreement"}
-"""What measures of a section are about; all others are about the shares of labels."""
-
-
-def _effect(cluster: Estimate, measure: str) -> float:
-    """The design effect of what a measure is about: being right, changing labels, or labels as such."""
-    known: Mapping[str, Mapping[str, float]] = cluster.details.get("quantities", {})
-    how = presented(measure)
-    about = _ABOUT.get(how.section if how else "", "share")
-    effects = [one["effect"] for name, one in known.items() if name.startswith(about)]
-    return float(next(iter(effects), cluster.details["effect"]))
 
 
 def with_column(study: StudySource, frame: pl.DataFrame, column: str) -> pl.DataFrame:
