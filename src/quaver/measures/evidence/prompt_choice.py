@@ -28,8 +28,8 @@ from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.correctness.accuracy import accuracy
 from quaver.measures.correctness.robustness import differences
 from quaver.measures.evidence.beside_gold import gold
+from quaver.measures.evidence.judged_answers import LEVEL, ModelAnswers, at_once, complement
 from quaver.measures.evidence.label_flips import Pairs, by_prompt, flips, like, likeness
-from quaver.measures.evidence.model_answers import LEVEL, ModelAnswers, at_once, complement
 
 _MUTE: Final = 0.1
 """A prompt is left out where surely more than this of its answers have no label."""

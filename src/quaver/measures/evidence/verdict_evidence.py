@@ -22,8 +22,8 @@ from quaver.estimation.intervals import adjusted
 from quaver.measures.correctness.accuracy import accuracy
 from quaver.measures.correctness.f1 import precision, recall
 from quaver.measures.evidence.beside_gold import gold
+from quaver.measures.evidence.judged_answers import ModelAnswers, at_once, complement
 from quaver.measures.evidence.label_flips import flips, label_kept, likeness
-from quaver.measures.evidence.model_answers import ModelAnswers, at_once, complement
 from quaver.measures.evidence.prompt_choice import deviating_prompts, prompt_choice
 from quaver.measures.validity.item_clusters import LENGTH, associated, traits
 from quaver.measures.variation.label_movement import label_movement
@@ -93,6 +93,8 @@ def _by_model(
         pl.col("item", "variant", "status", "label", "gold").cast(pl.String),
         pl.col("model").cast(pl.String).fill_null(""),
     )
+    if "repeat" not in texts.columns:
+        texts = texts.with_columns(repeat=pl.int_range(pl.len()).over("model", "variant", "item"))
     if labels.labels:
         texts = texts.with_columns(label=pl.when(pl.col("label").is_in(list(labels.codes))).then("label"))
     for (model,), calls in texts.group_by("model", maintain_order=True):
