@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
+from pydantic import BaseModel
 
 from quaver.errors import ModelError
 from quaver.models.python_function import Function
@@ -133,12 +134,34 @@ def test_ctrl_c_in_the_main_thread_still_stops():
 
 @pytest.mark.parametrize(
     "given",
-    [b"yes", ["yes"], {"label": "yes"}, ("yes",), object(), Colour.RED, iter("yes"), (c for c in "yes"), len],
+    [
+        b"yes",
+        ["yes"],
+        {"label": b"yes"},
+        {"label": object()},
+        ("yes",),
+        object(),
+        Colour.RED,
+        iter("yes"),
+        (c for c in "yes"),
+        len,
+    ],
 )
 def test_what_is_no_text_is_an_error_that_says_so(given):
     response = one(model(lambda text, prompt: given), request())
     assert response.finish == "error"
     assert type(given).__name__ in (response.error or "")
+
+
+class Coded(BaseModel):
+    tone: str
+    amount: float
+
+
+@pytest.mark.parametrize("given", [{"tone": "wärm", "amount": 3.5}, Coded(tone="wärm", amount=3.5)])
+def test_a_record_is_kept_as_json(given):
+    response = one(model(lambda text, prompt: given), request())
+    assert response.text == '{"tone": "wärm", "amount": 3.5}'
 
 
 def test_a_text_of_a_class_of_its_own_is_its_text():

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import inspect
+import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -17,7 +18,7 @@ from numbers import Number
 from textwrap import dedent
 from typing import Any, Literal
 
-from pydantic import PositiveInt
+from pydantic import BaseModel, PositiveInt
 
 from quaver.core.conversation import Conversing, Coroutines, answers_of, finished
 from quaver.core.model import Abilities, Answered
@@ -115,6 +116,12 @@ def _response(answer: object, seconds: float) -> Response:
     if isinstance(answer, Number):
         return Response(str(answer), latency=seconds)
     kind = type(answer).__name__
+    record = answer.model_dump(mode="json") if isinstance(answer, BaseModel) else answer
+    if isinstance(record, Mapping):
+        try:
+            return Response(json.dumps(record, ensure_ascii=False), latency=seconds)
+        except (TypeError, ValueError) as error:
+            return error_response(f"the function returned {kind} that is no JSON: {error}", latency=seconds)
     return error_response(f"the function returned {kind} instead of a text", latency=seconds)
 
 
@@ -130,7 +137,8 @@ class Function(Defaults):
             instruction with its postfix, which it combines as it likes (it does not see the study's layout
             and system message). If it has an argument ``messages``, that receives everything a chat model
             would see, as a list of ``{"role": …, "content": …}``; follow-ups need it. An exception becomes an
-            error response, and so does any result but a text, a number or None (an empty answer). Twenty
+            error response. It returns a text, a number, a dictionary or pydantic model (kept as JSON, for a
+            task with fields), or None (an empty answer); anything else is an error response, too. Twenty
             different items in a row that fail end the run. An ``async def`` is called concurrently.
         version: A version of the function, for what its source does not show (a server behind it, a global).
             A new version asks everything again.
@@ -143,7 +151,7 @@ class Function(Defaults):
     def __init__(
         self,
         *,
-        annotate: Callable[..., str | None] | Callable[..., Awaitable[str | None]],
+        annotate: Callable[..., Any],
         version: str = "",
         concurrency: PositiveInt = 10,
     ) -> None:
