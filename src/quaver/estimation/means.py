@@ -21,6 +21,12 @@ def quotient(above: NDArray[Any], below: NDArray[Any], least: float = 0.0) -> Fl
     return np.asarray(np.where(below > least, above / np.where(below > least, below, 1), np.nan))
 
 
+def of_known(values: Floats) -> Ratio:
+    """The mean over items of each column, of the items that have a number there."""
+    known = np.isfinite(values)
+    return Ratio(np.where(known, values, 0.0), known.astype(np.float64))
+
+
 def over_strata(statistic: Weighted) -> Weighted:
     """The mean of a statistic's columns, over those that are defined in the sample."""
 

@@ -36,7 +36,7 @@ def by_name(frame, **options):
 
 def test_the_flip_table_by_hand():
     # a→b is changed, .→b gained, a→a same, b→. lost.
-    flips, by_x, by_y, gain, harm = evaluator_flips(FRAME, by=["variant"])
+    flips, gain, harm = evaluator_flips(FRAME, by=["variant"])
     assert flips.cell == {"variant": "p", "first": "x", "second": "y"}
     assert (flips.value, flips.n) == (0.75, 4)
     assert {kind: flips.details[kind] for kind in ("same", "gained", "lost", "changed")} == {
@@ -46,7 +46,7 @@ def test_the_flip_table_by_hand():
         "changed": 1,
     }
     # Right by x: i0, i2, i3; by y: i1, i2.
-    assert (by_x.value, by_y.value, gain.value) == (0.75, 0.5, -0.25)
+    assert (gain.details["first"], gain.details["second"], gain.value) == (0.75, 0.5, -0.25)
     assert harm.value == pytest.approx(2 / 3)
     assert (harm.details["answers"], harm.details["counted"], harm.n) == (3, 2, 3)
     assert any("x and y read 75.0%" in warning for warning in flips.warnings)
@@ -56,16 +56,16 @@ def test_the_gain_is_paired():
     # Both are right on the same half of 40 items: each accuracy is uncertain, their difference is not.
     half = "ab" * 20
     same = pl.concat([rows("x", "a" * 40, half), rows("y", "a" * 40, half)])
-    flips, by_x, by_y, gain, harm = evaluator_flips(same)
+    flips, gain, harm = evaluator_flips(same)
     assert (flips.value, gain.value, harm.value) == (0, 0, 0)
     assert gain.low < 0 < gain.high
-    assert by_x.value == by_y.value == 0.5
+    assert gain.details["first"] == gain.details["second"] == 0.5
 
 
 def test_by_variant_and_in_any_order_of_rows():
     frame = pl.concat([FRAME, rows("x", "aaaa", variant="q"), rows("y", "aaaa", variant="q")])
     found = evaluator_flips(frame, by=["variant"])
-    assert [(one.cell["variant"], one.value) for one in found[::5]] == [("p", 0.75), ("q", 0.0)]
+    assert [(one.cell["variant"], one.value) for one in found[::3]] == [("p", 0.75), ("q", 0.0)]
     shuffled = evaluator_flips(frame.sample(fraction=1, shuffle=True, seed=3), by=["variant"])
     assert [one.value for one in shuffled] == [one.value for one in found]
     assert [one.low for one in shuffled] == [one.low for one in found]
@@ -76,7 +76,7 @@ def test_by_variant_and_in_any_order_of_rows():
 def test_turned_round_gained_and_lost_change_places():
     there, back = evaluator_flips(FRAME, first="x", second="y"), evaluator_flips(FRAME, first="y", second="x")
     assert there[0].details["gained"] == back[0].details["lost"]
-    assert there[3].value == -back[3].value
+    assert there[1].value == -back[1].value
 
 
 def test_what_cannot_be_known_says_why():
@@ -162,7 +162,7 @@ def test_without_another_variant_there_is_no_gap():
 def test_each_pair_that_was_not_named_is_compared():
     three = pl.concat([FRAME, rows("z", "abab")])
     found = evaluator_flips(three, resamples=0)
-    assert [(one.cell["first"], one.cell["second"]) for one in found[::5]] == [("x", "y"), ("x", "z")]
+    assert [(one.cell["first"], one.cell["second"]) for one in found[::3]] == [("x", "y"), ("x", "z")]
     (only, *_) = evaluator_flips(three, second="x", resamples=0)
     assert (only.cell["first"], only.cell["second"]) == ("y", "x")
     (one,) = evaluator_flips(FRAME.head(4))

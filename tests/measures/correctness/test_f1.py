@@ -95,7 +95,7 @@ def test_the_unanswered_as_a_class_of_their_own():
     assert [one.value for one in f1(whole, missing="category")[:2]] == [one.value for one in f1(whole)[:2]]
 
 
-def test_labels_without_gold_lower_the_macro_f1_and_not_the_one_of_frequent_labels():
+def test_labels_without_gold_lower_the_macro_f1_and_are_warned_of():
     """Of 12 a all, of 10 b 8 and of 2 c none are right, and d is nobody's gold label."""
     frame = pl.DataFrame(
         {
@@ -107,9 +107,4 @@ def test_labels_without_gold_lower_the_macro_f1_and_not_the_one_of_frequent_labe
     macro, *_ = f1(frame)
     assert macro.value == pytest.approx((1 + 16 / 20 + 0 + 0) / 4)
     assert macro.details["with_gold"] == 3
-    frequent = macro.details["frequent"]
-    assert frequent["labels"] == ["a", "b"]
-    assert frequent["value"] == pytest.approx((1 + 16 / 20) / 2)
-    assert macro.low < macro.value < frequent["low"] < frequent["value"] < frequent["high"] <= 1
-    assert "of the 2 labels that 10 items or more have (a, b), macro F1 is 0.900" in macro.warnings[-1]
-    assert "frequent" not in f1(frame.head(20))[0].details
+    assert any("occurs nowhere" in text for text in macro.warnings)

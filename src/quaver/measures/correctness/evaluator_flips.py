@@ -40,20 +40,6 @@ _FLIPS = ("same", "gained", "lost", "changed")
     compares=("evaluator",),
     pairs_evaluators=True,
     parts={
-        "_accuracy_first": Presentation(
-            title="Accuracy by the first of two evaluators",
-            axis="share of correct answers",
-            unit="share",
-            better="higher",
-            drawn="table",
-        ),
-        "_accuracy_second": Presentation(
-            title="Accuracy by the second of two evaluators",
-            axis="share of correct answers",
-            unit="share",
-            better="higher",
-            drawn="table",
-        ),
         "_accuracy_gain": Presentation(
             title="What another evaluator adds to accuracy",
             axis="difference in accuracy",
@@ -77,17 +63,16 @@ def evaluator_flips(
 
     Of each answer, with a the label that the first read and b the second's: *same* (a = b, no label
     included), *gained* (no a, but b), *lost* (a, but no b), *changed* (both, and a ≠ b). For each
-    cell and pair of evaluators five estimates:
+    cell and pair of evaluators three estimates:
 
     - ``evaluator_flips``: (gained + lost + changed) / answers; ``details`` hold the four counts. More than
       5% gets a warning;
-    - ``evaluator_flips_accuracy_first``, ``evaluator_flips_accuracy_second``: right answers / answers with
-      a gold label, no label being wrong, by either;
-    - ``evaluator_flips_accuracy_gain``: the second's accuracy less the first's, paired;
+    - ``evaluator_flips_accuracy_gain``: the second's accuracy less the first's, paired, right answers /
+      answers with a gold label, no label being wrong; ``details`` hold both;
     - ``evaluator_flips_newly_wrong``: of the answers that were right by the first, the share that is wrong
       by the second.
 
-    Undefined where there are no two evaluators, no gold labels (the last four), or no answer was right
+    Undefined where there are no two evaluators, no gold labels (the last two), or no answer was right
     by the first (the last). Only answers that both have read count. ``by`` cannot hold the evaluator.
     Intervals resample items.
 
@@ -96,7 +81,7 @@ def evaluator_flips(
         second: The second; by default each of the others in turn.
 
     Returns:
-        Five estimates for each cell and pair; the cell holds ``first`` and ``second``.
+        Three estimates for each cell and pair; the cell holds ``first`` and ``second``.
 
     Raises:
         UnknownName: An evaluator has no rows.
@@ -108,8 +93,6 @@ def evaluator_flips(
     >>> for one in found:
     ...     print(one.measure.removeprefix("evaluator_flips"), round(one.value, 3))
      0.75
-    _accuracy_first 0.75
-    _accuracy_second 0.5
     _accuracy_gain -0.25
     _newly_wrong 0.667
     >>> {kind: found[0].details[kind] for kind in _FLIPS}
@@ -123,7 +106,7 @@ def evaluator_flips(
                 Statistic(method="two evaluators compared", n=0, reason="fewer than two evaluators")
             )
         for one, other in pairs:
-            yield from _compared(cell, one, other)
+            yield from map(cell.estimated, _compared(cell, one, other))
 
 
 def pairs_of(parts: Sequence[Cell], first: str | None, second: str | None) -> list[tuple[str, str]]:
@@ -141,50 +124,59 @@ def pairs_of(parts: Sequence[Cell], first: str | None, second: str | None) -> li
     return [(one, other) for other in others] if one else []
 
 
-def _compared(cell: Cell, first: str, second: str) -> Iterator[Estimate]:
-    """The five estimates of two evaluators, from the answers that both have read."""
+def _compared(cell: Cell, first: str, second: str) -> Iterator[Statistic]:
+    """What two evaluators make of the answers that both have read."""
     (a, read_a), (b, read_b) = labels_by(cell, first), labels_by(cell, second)
     both, unpaired = read_a & read_b, int((read_a ^ read_b).sum())
+    kinds = (a == b, (a < 0) & (b >= 0), (a >= 0) & (b < 0), (a >= 0) & (b >= 0) & (a != b))
+    counts = {kind: int((marked & both).sum()) for kind, marked in zip(_FLIPS, kinds, strict=True)}
     shape = Statistic(
         method="share of the answers that the two evaluators read differently",
         reason="no answer was read by both",
         where={"first": first, "second": second},
         excluded={"read by one evaluator alone": unpaired} if unpaired else {},
     )
-
-    def share(shape: Statistic, above: NDArray[Any], below: NDArray[Any], low: float = 0.0) -> Statistic:
-        """Σ above / Σ below over items."""
-        counts = {"answers": int(below.sum()), "counted": int(above.sum())}
-        shape = replace(shape, details={**shape.details, **counts})
-        return share_of(cell, above.sum(1), below.sum(1), shape, low=low)
-
-    kinds = (a == b, (a < 0) & (b >= 0), (a >= 0) & (b < 0), (a >= 0) & (b >= 0) & (a != b))
-    counts = {kind: int((marked & both).sum()) for kind, marked in zip(_FLIPS, kinds, strict=True)}
-    estimate = cell.estimated(share(replace(shape, details=counts), both & (a != b), both))
-    if estimate.value is not None and estimate.value > WORTH_A_WARNING:
+    flips = _share(cell, shape, both & (a != b), both, counts)
+    differently = 1 - counts["same"] / max(1, int(both.sum()))
+    if both.any() and differently > WORTH_A_WARNING:
         warning = (
-            f"{first} and {second} read {estimate.value:.1%} of the answers differently: "
+            f"{first} and {second} read {differently:.1%} of the answers differently: "
             f"more than {WORTH_A_WARNING:.0%}"
         )
-        estimate = replace(estimate, warnings=(warning, *estimate.warnings))
-    yield estimate
+        flips = replace(flips, warnings=(warning,))
+    yield flips
     gold = cell.gold_codes[:, None]
     judged = both & (gold >= 0)
     was, now = judged & (a == gold), judged & (b == gold)
-    shape = replace(shape, reason="no gold labels" if both.any() else shape.reason)
-    for name, part, right in ((first, "_accuracy_first", was), (second, "_accuracy_second", now)):
-        method = f"accuracy by {name}, no label counted wrong"
-        yield cell.estimated(share(replace(shape, part=part, method=method), right, judged))
-    method = "accuracy by the second evaluator less that by the first, paired, no label counted wrong"
-    gain = replace(shape, part="_accuracy_gain", method=method)
-    yield cell.estimated(share(gain, now.astype(int) - was, judged, -1.0))
-    newly = replace(
+    gain = replace(
         shape,
+        part="_accuracy_gain",
+        method="accuracy by the second evaluator less that by the first, paired, no label counted wrong",
+        reason="no gold labels" if both.any() else shape.reason,
+    )
+    right = {"first": was, "second": now}
+    shares = {name: float(some.sum() / judged.sum()) for name, some in right.items() if judged.any()}
+    yield _share(cell, gain, now.astype(int) - was, judged, shares, -1.0)
+    newly = replace(
+        gain,
         part="_newly_wrong",
         method="share of the answers right by the first evaluator that are wrong by the second",
-        reason="no answer was right by the first evaluator" if judged.any() else shape.reason,
+        reason="no answer was right by the first evaluator" if judged.any() else gain.reason,
     )
-    yield cell.estimated(share(newly, was & ~now, was))
+    yield _share(cell, newly, was & ~now, was, {})
+
+
+def _share(
+    cell: Cell,
+    shape: Statistic,
+    above: NDArray[Any],
+    below: NDArray[Any],
+    details: Mapping[str, float],
+    low: float = 0.0,
+) -> Statistic:
+    """Σ above / Σ below over items."""
+    counted = {**details, "answers": int(below.sum()), "counted": int(above.sum())}
+    return share_of(cell, above.sum(1), below.sum(1), replace(shape, details=counted), low=low)
 
 
 def labels_by(cell: Cell, evaluator: str) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:

@@ -14,20 +14,17 @@ from quaver.core.rows import Presentation, defined
 from quaver.estimation.cells import Missing
 from quaver.estimation.coded_columns import label_counts
 from quaver.estimation.declaration import measure
-from quaver.estimation.intervals import ends_of, no_narrower, none_goes_far, of_mean
+from quaver.estimation.intervals import no_narrower, none_goes_far
 from quaver.estimation.jackknife import FEW, Floats, Weighted
 from quaver.estimation.means import quotient, share_of
 from quaver.estimation.measure_input import Judged, MeasureInput, judge, treatment
 from quaver.estimation.statistic import Cell, Statistic
+from quaver.measures.variation.item_sensitivity import mean_defined
 from quaver.measures.variation.label_shares import ASKING
-
-_FREQUENT, _NAMED = 2 * FEW, 8
 
 UNSEEN = IntervalWarning(
     "one of the labels occurs nowhere here: the interval cannot allow for items that have it"
 )
-"""Labels that so many items have count as frequent; so many are named in a warning."""
-
 _TEXTBOOK = "Manning, Raghavan & Schütze (2008), Introduction to Information Retrieval, section 8.3"
 
 
@@ -74,8 +71,7 @@ def f1(data: MeasureInput, *, missing: Missing) -> Iterator[Estimate]:
     In the details of ``f1_macro``: ``majority``, the macro F1 of always giving the most frequent gold label,
     and ``with_gold``, how many labels some item has as its gold label. Where a label set is long and items
     are few, labels without one lower ``f1_macro`` far below what it is of many items, and no interval can
-    know. What can be had is the mean over the labels that ten items or more have: ``frequent``, with its
-    ``labels``, ``value``, ``low`` and ``high``; a warning says it. In a label's details: ``precision``,
+    know; a warning says so. In a label's details: ``precision``,
     ``recall`` (where they have a denominator), ``gold`` and ``given`` (counts), ``gold_items``.
 
     Args:
@@ -114,7 +110,7 @@ def f1(data: MeasureInput, *, missing: Missing) -> Iterator[Estimate]:
         )
         macro, *rest = map(cell.estimated, _f1(statistic, cell, judged, apart=apart))
         labels = [estimate for estimate in rest if estimate.measure.endswith("_label")]
-        yield _of_frequent(_with_rare(macro, labels), labels)
+        yield _with_rare(macro, labels)
         yield from rest
 
 
@@ -208,27 +204,24 @@ def confusion(cell: Cell, judged: Judged) -> tuple[Sequence[str], Floats]:
     The answers that `judge` counts; FP = answers − TP, FN = gold labels − TP. Where labels are sets, each
     label of a set counts by itself, so that an answer may be right about one and wrong about another.
     """
-    if cell.label_set is not None and cell.label_set.level in OF_SETS:
-        return _of_sets(cell, judged)
-    shape = (len(cell.items), len(cell.labels))
-    size = shape[0] * shape[1]
-    item = np.broadcast_to(np.arange(shape[0])[:, None, None], cell.codes.shape)
-    gold = np.zeros(shape[0], np.int64) if cell.gold is None else cell.gold.astype(np.int64)
-    truth = item * shape[1] + gold[:, None, None]
-    given = judged.asked & (cell.codes >= 0)
-    answer = item * shape[1] + cell.codes
-    parts = [truth[judged.right], answer[given], truth[judged.asked]]
-    counts = [np.bincount(part, minlength=size).reshape(shape) for part in parts]
-    return cell.labels, np.stack(counts, 2).astype(np.float64)
-
-
-def _of_sets(cell: Cell, judged: Judged) -> tuple[Sequence[str], Floats]:
-    labels, held = members(cell.labels)
-    gold = held[np.zeros(len(cell.items), np.int64) if cell.gold is None else cell.gold]  # items × labels
-    given = label_counts(np.where(judged.asked, cell.codes, -1).reshape(len(cell.items), -1), len(held))
-    answers = given @ held
+    labels, held = _held(cell)
+    gold = np.where((cell.gold_codes >= 0)[:, None], held[cell.gold_codes], 0.0)
+    answers = _given(cell, judged) @ held
     asked = judged.asked.sum((1, 2))[:, None] * gold
     return labels, np.stack([answers * gold, answers, asked], 2)
+
+
+def _held(cell: Cell) -> tuple[Sequence[str], Floats]:
+    """The single labels, and which of them each label of the cell holds: itself, where labels are no sets."""
+    if cell.label_set is not None and cell.label_set.level in OF_SETS:
+        return members(cell.labels)
+    return cell.labels, np.eye(len(cell.labels))
+
+
+def _given(cell: Cell, judged: Judged) -> Floats:
+    """How often each label of the cell was given to each item, among the answers that count."""
+    counted = np.where(judged.asked, cell.codes, -1)
+    return label_counts(counted.reshape(len(cell.items), -1), len(cell.labels))
 
 
 def f1_statistic(counts: Floats) -> Weighted:
@@ -237,24 +230,12 @@ def f1_statistic(counts: Floats) -> Weighted:
 
     def statistic(weights: Floats) -> Floats:
         sums = (weights @ counts.reshape(items, -1)).reshape(len(weights), labels, 3)
-        right, both = sums[:, :, 0], sums[:, :, 1] + sums[:, :, 2]
-        occurs = both > 0
-        each = np.where(occurs, 2 * right / np.where(occurs, both, 1), np.nan)
-        number = occurs.sum(1)
-        total = np.where(occurs, each, 0).sum(1)
-        macro = quotient(total, number)
-        whole = both.sum(1)
-        micro = quotient(2 * right.sum(1), whole)
-        return np.concatenate([macro[:, None], micro[:, None], each], 1)
+        right, both = 2 * sums[:, :, 0], sums[:, :, 1] + sums[:, :, 2]
+        each = quotient(right, both)
+        macro, micro = mean_defined(each), quotient(right.sum(1), both.sum(1))
+        return np.column_stack([macro, micro, each])
 
     return statistic
-
-
-def _with_unanswered(counts: Floats, cell: Cell, judged: Judged) -> Floats:
-    """The counts with a last label, that of the unanswered: never right, and nobody's gold label."""
-    own = np.zeros((len(counts), 1, 3))
-    own[:, 0, 1] = (judged.asked & (cell.codes < 0)).sum((1, 2))
-    return np.concatenate([counts, own], 1)
 
 
 def _with_rare(macro: Estimate, labels: Sequence[Estimate]) -> Estimate:
@@ -265,24 +246,6 @@ def _with_rare(macro: Estimate, labels: Sequence[Estimate]) -> Estimate:
     estimates = defined(labels)
     few = any(estimate.details.get("differing", 0) < FEW for estimate in estimates)
     return no_narrower(macro, estimates, (0.0, 1.0)) if few else macro
-
-
-def _of_frequent(macro: Estimate, labels: Sequence[Estimate]) -> Estimate:
-    """The macro F1 with that of the labels that many items have, where others have too few."""
-    frequent = [one for one in labels if one.details["gold_items"] >= _FREQUENT]
-    known = [ends for one in frequent if (ends := ends_of(one))]
-    if not known or all(estimate.details["gold_items"] >= FEW for estimate in labels):
-        return macro
-    names = [one.cell["label"] for one in frequent]
-    value, (low, high) = float(np.mean([value for value, _, _ in known])), of_mean(known)
-    low, high = max(0.0, low), min(1.0, high)
-    shown = ", ".join([*names[:_NAMED], *(["…"] if len(names) > _NAMED else [])])
-    said = (
-        f"of the {len(names)} labels that {_FREQUENT} items or more have ({shown}), macro F1 is {value:.3f} "
-        f"[{low:.3f}, {high:.3f}]"
-    )
-    details = {**macro.details, "frequent": {"labels": names, "value": value, "low": low, "high": high}}
-    return replace(macro, details=details, warnings=(*macro.warnings, said))
 
 
 def _f1(statistic: Statistic, cell: Cell, judged: Judged, *, apart: bool) -> Iterator[Statistic]:
@@ -296,23 +259,26 @@ def _f1(statistic: Statistic, cell: Cell, judged: Judged, *, apart: bool) -> Ite
     if labels is cell.labels:
         counting |= np.isin(np.arange(len(labels)), [*cell.expected])
     unseen = () if having[counting].all() else (UNSEEN,)
-    if apart:
-        counts, labels = _with_unanswered(counts, cell, judged), (*labels, NO_LABEL)
-        having = np.append(having, 0)
-    sums, statistic = counts.sum(0), replace(statistic, under=f1_statistic(counts), ends=(0.0, 1.0))
-    share, with_gold = float(sums[:, 2].max() / sums[:, 2].sum()), int((sums[:, 2] > 0).sum())
-    shared = {"labels": int(sums[:, 1:].any(1).sum()), "answers": int(sums[:, 2].sum())}
-    macro = {**shared, "majority": 2 * share / (1 + share) / with_gold, "with_gold": with_gold}
-    yield replace(statistic, part="_macro", details=macro, warnings=unseen)
+    if apart:  # a last label, that of the unanswered: never right, and nobody's gold label
+        bare = np.zeros((len(counts), 1, 3))
+        bare[:, 0, 1] = (judged.asked & (cell.codes < 0)).sum((1, 2))
+        counts, labels, having = np.concatenate([counts, bare], 1), (*labels, NO_LABEL), np.append(having, 0)
+    right, given, gold = counts.sum(0).T
+    statistic = replace(statistic, under=f1_statistic(counts), ends=(0.0, 1.0))
+    share, with_gold = float(gold.max() / gold.sum()), int((gold > 0).sum())
+    shared = {"labels": int((given + gold > 0).sum()), "answers": int(gold.sum())}
+    details: dict[str, Any] = {"majority": 2 * share / (1 + share) / with_gold, "with_gold": with_gold}
+    yield replace(statistic, part="_macro", details=shared | details, warnings=unseen)
     own = quotient(counts[:, :, 0].sum(1), counts[:, :, 2].sum(1))
     stray = none_goes_far(own, "item", cell.resampling.confidence_level)
     yield replace(statistic, part="_micro", column=1, details=shared, warnings=stray)
-    for index, (label, (hits, given, gold)) in enumerate(zip(labels, sums.tolist(), strict=True)):
-        details: dict[str, Any] = {"given": int(given), "gold": int(gold), "gold_items": int(having[index])}
-        if given:
-            details["precision"] = hits / given
-        if gold:
-            details["recall"] = hits / gold
+    precision, recall = quotient(right, given), quotient(right, gold)
+    for index, label in enumerate(labels):
+        details = {"given": int(given[index]), "gold": int(gold[index]), "gold_items": int(having[index])}
+        if given[index]:
+            details["precision"] = float(precision[index])
+        if gold[index]:
+            details["recall"] = float(recall[index])
         yield replace(
             statistic,
             part="_label",
@@ -329,11 +295,9 @@ def _f1(statistic: Statistic, cell: Cell, judged: Judged, *, apart: bool) -> Ite
 
 def _sample_f1(statistic: Statistic, cell: Cell, judged: Judged) -> Statistic:
     """The mean over answers of how far a set is the gold set; an answer without a set that counts has 0."""
-    _, held = members(cell.labels)
-    gold = np.zeros(len(cell.items), np.int64) if cell.gold is None else np.maximum(cell.gold, 0)
-    sizes = held.sum(1)
-    both = sizes[:, None] + sizes
-    alike = np.where(both > 0, 2 * (held @ held.T) / np.where(both > 0, both, 1), 1.0)
-    given = label_counts(np.where(judged.asked, cell.codes, -1).reshape(len(gold), -1), len(held))
+    _, held = _held(cell)
+    both = held.sum(1)[:, None] + held.sum(1)
+    alike = np.where(both > 0, quotient(2 * (held @ held.T), both), 1.0)
+    above = (_given(cell, judged) * alike[np.maximum(cell.gold_codes, 0)]).sum(1)
     plain = replace(statistic, under=None, part="_sample", n=None)
-    return share_of(cell, (given * alike[gold]).sum(1), judged.asked.sum((1, 2)), plain)
+    return share_of(cell, above, judged.asked.sum((1, 2)), plain)

@@ -19,7 +19,7 @@ from quaver.estimation.declaration import measure
 from quaver.estimation.grouped_items import level_deviations
 from quaver.estimation.intervals import adjusted
 from quaver.estimation.jackknife import Floats, Ratio, Resampling, Units
-from quaver.estimation.means import over_strata, quotient
+from quaver.estimation.means import of_known, over_strata, quotient
 from quaver.estimation.measure_input import Judged, MeasureInput, judge, treatment
 from quaver.estimation.paired_differences import gap
 from quaver.estimation.statistic import Cell, Statistic
@@ -329,7 +329,7 @@ def _differences(
     other = _others(own) if reference is None else own[:, [names.index(reference)]]
     apart = own - other
     known = np.isfinite(apart)
-    under = Ratio(np.where(known, apart, 0), known.astype(float))
+    under = of_known(apart)
     single = bool((asked <= 1).all()) and (reference is not None or len(names) == 2)
     for index, name in enumerate(names):
         if name == reference:

@@ -11,12 +11,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from quaver.core.records import Estimate
 from quaver.estimation.cells import Missing
+from quaver.estimation.coded_columns import Ints
 from quaver.estimation.declaration import measure
-from quaver.estimation.jackknife import Floats, Ratio
-from quaver.estimation.means import entropy, over_strata
-from quaver.estimation.measure_input import MeasureInput
+from quaver.estimation.jackknife import Floats
+from quaver.estimation.means import entropy, of_known, over_strata, quotient
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.stability.prompt_stability import CONDITION
 from quaver.measures.variation.item_sensitivity import mean_defined
@@ -28,9 +27,11 @@ from quaver.measures.variation.item_sensitivity import mean_defined
     section="stability",
     unit="share",
     better="higher",
+    raters=("repeat",),
+    within=CONDITION,
     estimands=("fixed", "population"),
 )
-def strict_stability(data: MeasureInput) -> Iterator[Estimate]:
+def strict_stability(cell: Cell) -> Iterator[Statistic]:
     """Strict stability: the share of items whose repeats all gave the same label.
 
     An item counts 0 where any repeat is blank (an answer without a label), or any two labels differ.
@@ -47,9 +48,9 @@ def strict_stability(data: MeasureInput) -> Iterator[Estimate]:
     >>> round(strict_stability(frame)[0].value, 4)  # items 1 and 3 of three
     0.6667
     """
-    for cell in data.cells(raters=("repeat",), within=CONDITION):
-        statistic = Statistic(method="share of items whose repeats are all the same label")
-        yield cell.estimated(_over_items(cell, _strict(cell), statistic))
+    asked = _asked(cell)
+    own = np.where(asked >= 2, cell.counts().max(2, initial=0.0) == asked, np.nan)
+    yield _over_items(cell, own, Statistic(method="share of items whose repeats are all the same label"))
 
 
 @measure(
@@ -60,9 +61,11 @@ def strict_stability(data: MeasureInput) -> Iterator[Estimate]:
     better="higher",
     source="Freeman (1965), Elementary Applied Statistics (one less his variation ratio)",
     missing=("category", "drop"),
+    raters=("repeat",),
+    within=CONDITION,
     estimands=("fixed", "population"),
 )
-def mode_frequency(data: MeasureInput, *, missing: Missing) -> Iterator[Estimate]:
+def mode_frequency(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
     """Mode frequency: how often an item's repeats gave its modal label.
 
     The mean over items of max_v n_v / Σ_v n_v, within each condition, averaged over those. Items with one
@@ -83,12 +86,13 @@ def mode_frequency(data: MeasureInput, *, missing: Missing) -> Iterator[Estimate
     >>> round(mode_frequency(frame)[0].value, 4)  # (1 + 1/3 + 1) / 3
     0.7778
     """
-    for cell in data.cells(raters=("repeat",), within=CONDITION):
-        statistic = Statistic(
-            method=f"share of an item's repeats that gave its modal label ({_blanks(missing)})",
-            excluded=cell.counted if missing == "drop" else {},
-        )
-        yield cell.estimated(_over_items(cell, _mode(cell, missing), statistic))
+    counts = cell.counts()
+    own = np.where(_answered(cell), quotient(counts.max(2, initial=0.0), counts.sum(2)), np.nan)
+    statistic = Statistic(
+        method=f"share of an item's repeats that gave its modal label ({_blanks(missing)})",
+        excluded=cell.counted if missing == "drop" else {},
+    )
+    yield _over_items(cell, own, statistic)
 
 
 @measure(
@@ -99,9 +103,11 @@ def mode_frequency(data: MeasureInput, *, missing: Missing) -> Iterator[Estimate
     short="Entropy of repeated answers",
     source="Shannon (1948), Bell System Technical Journal 27, 379-423",
     missing=("category", "drop"),
+    raters=("repeat",),
+    within=CONDITION,
     estimands=("fixed", "population"),
 )
-def answer_entropy(data: MeasureInput, *, missing: Missing) -> Iterator[Estimate]:
+def answer_entropy(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
     """Answer entropy: the entropy of an item's repeated answers, in bits.
 
     The mean over items of −Σ_v p_v log2 p_v, with p_v = n_v / Σ_v n_v, within each condition, averaged over
@@ -122,21 +128,22 @@ def answer_entropy(data: MeasureInput, *, missing: Missing) -> Iterator[Estimate
     >>> round(answer_entropy(frame)[0].value, 4)  # (0 + log2 3 + 0) / 3
     0.5283
     """
-    for cell in data.cells(raters=("repeat",), within=CONDITION):
-        statistic = Statistic(
-            method=f"mean entropy of an item's repeated answers in bits ({_blanks(missing)})",
-            excluded=cell.counted if missing == "drop" else {},
-        )
-        most = float(np.log2(max(2, min(len(cell.labels) + 1, len(cell.raters)))))
-        yield cell.estimated(_over_items(cell, _entropy(cell, missing), statistic, most))
+    counts = cell.counts()
+    own = np.where(_answered(cell), entropy(counts) / np.log(2), np.nan)
+    statistic = Statistic(
+        method=f"mean entropy of an item's repeated answers in bits ({_blanks(missing)})",
+        excluded=cell.counted if missing == "drop" else {},
+    )
+    kinds = len(cell.labels) + (missing == "drop")  # a blank is one more
+    most = float(np.log2(max(2, min(kinds, len(cell.raters)))))
+    yield _over_items(cell, own, statistic, most)
 
 
 def _over_items(cell: Cell, own: Floats, statistic: Statistic, highest: float = 1.0) -> Statistic:
     """The mean over items, averaged over conditions, of numbers from 0 to ``highest``."""
     known = np.isfinite(own)
     item = mean_defined(own)
-    _, asked = _tallies(cell, "drop")
-    never = int(((asked >= 2) & ~known).sum())
+    never = int(((_asked(cell) >= 2) & ~known).sum())
     statistic = replace(
         statistic,
         excluded={**statistic.excluded, **({"item that never got a label": never} if never else {})},
@@ -151,7 +158,7 @@ def _over_items(cell: Cell, own: Floats, statistic: Statistic, highest: float = 
     sd = float(np.nanstd(item, ddof=1)) if np.isfinite(item).sum() > 1 else None
     return replace(
         statistic,
-        under=over_strata(Ratio(np.where(known, own, 0), known.astype(np.float64))),
+        under=over_strata(of_known(own)),
         ends=(0.0, highest),
         details={**statistic.details, "sd": sd},
     )
@@ -161,32 +168,11 @@ def _blanks(missing: Missing) -> str:
     return "blanks a category" if missing == "category" else "blanks left out"
 
 
-def _tallies(cell: Cell, missing: Missing) -> tuple[Floats, Floats]:
-    """Label counts (blanks last, where they are a category), and how many repeats were asked."""
-    counts = cell.counts()
-    blanks = cell.unanswered.sum(2)[..., None].astype(np.float64)
-    asked = counts.sum(2) + blanks[..., 0]
-    return (np.concatenate([counts, blanks], 2) if missing == "category" else counts), asked
-
-
-def _strict(cell: Cell) -> Floats:
-    counts, asked = _tallies(cell, "drop")
-    top = counts.max(2) if counts.shape[2] else np.zeros(asked.shape)
-    return np.where(asked >= 2, (top == asked).astype(np.float64), np.nan)
+def _asked(cell: Cell) -> Ints:
+    """How many answers each item got in each condition, with a label or without."""
+    return np.asarray(((cell.codes >= 0) | cell.unanswered).sum(2))
 
 
 def _answered(cell: Cell) -> NDArray[np.bool_]:
     """Where an item got a label from one repeat at least, of two or more; shape (items, conditions)."""
-    counts, asked = _tallies(cell, "drop")
-    return np.asarray((asked >= 2) & (counts.sum(2) > 0))
-
-
-def _mode(cell: Cell, missing: Missing) -> Floats:
-    counts, _ = _tallies(cell, missing)
-    top = counts.max(2) if counts.shape[2] else np.zeros(counts.shape[:2])
-    return np.where(_answered(cell), top / np.maximum(counts.sum(2), 1), np.nan)
-
-
-def _entropy(cell: Cell, missing: Missing) -> Floats:
-    counts, _ = _tallies(cell, missing)
-    return np.where(_answered(cell), entropy(counts) / np.log(2), np.nan)
+    return np.asarray((_asked(cell) >= 2) & ((cell.codes >= 0) & ~cell.unanswered).any(2))

@@ -22,8 +22,8 @@ from quaver.estimation.cells import Frame, Missing, cells, guarded
 from quaver.estimation.coded_columns import Columns
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import Interval, no_narrower, none_goes_far
-from quaver.estimation.jackknife import FEW, Floats, Ratio
-from quaver.estimation.means import entropy, jackknifed_entropy, over_strata, quotient
+from quaver.estimation.jackknife import FEW, Floats
+from quaver.estimation.means import entropy, jackknifed_entropy, of_known, over_strata, quotient
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic, never_labelled
 
@@ -139,7 +139,7 @@ def _sensitivity(cell: Cell, shape: Statistic, some: NDArray[np.bool_]) -> Stati
         "predictions": (float(q.min()), float(q.max())),
         "by_class": _by_class(items, cell),
     }
-    under = over_strata(Ratio(np.where(known, plain, 0), known.astype(float)))
+    under = over_strata(of_known(plain))
     return replace(shape, under=under, details=details, warnings=warnings, ends=(0.0, 1.0))
 
 
