@@ -17,7 +17,7 @@ from scipy.special import ndtri
 
 from quaver.estimation.score_tests import ScoreTest
 from quaver.measures.validity.conclusion_formula import read_effect
-from quaver.measures.validity.consensus import majority
+from quaver.measures.validity.conclusions import majority
 
 GROUPS = (
     # items, of which in the smaller group, share of the label in the larger one, in the smaller one

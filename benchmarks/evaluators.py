@@ -125,11 +125,6 @@ def report(opened: Study) -> None:
         for e in flips
     ]
     table(["against first_character", "read by", *kinds, "of the right now wrong"], rows)
-    shares = opened.measure("recovered_share")
-    table(
-        ["recovered share", "read by", "of the gap"],
-        [[e.cell["variant"], e.cell["second"], shown(e)] for e in shares],
-    )
 
 
 def main() -> None:

@@ -162,7 +162,6 @@ ROWS: dict[str, tuple[Row, ...]] = {
             "over all prompts by default; over the paper's four in table 3",
         ),
         Row("formula", "ECE shift", "measure STUDY ece_shift"),
-        Row("formula", "recovered share", "measure STUDY recovered_share"),
         Row("formula", "verbal ECE, overconfidence, parse rate", "measure STUDY verbal_calibration"),
         _table("section 4.1", "ECE of each cell, raw and normalised", "token-ece", paper=False),
         _table("appendix D.3", "both phrasings, cell by cell", "phrasings", paper=False),

@@ -20,7 +20,7 @@ NEEDED = {
 }
 """Arguments without a default."""
 
-OF_SEVERAL = {"baseline", "evaluator_flips", "readiness", "recovered_share", "view"}
+OF_SEVERAL = {"baseline", "evaluator_flips", "readiness", "view"}
 """Functions that tell evaluators apart themselves, or change the frame alone."""
 
 OF_ANOTHER_TABLE = {"measure_agreement": "rater"}

@@ -10,7 +10,7 @@ Start here; ``help(quaver.NAME)`` says more of each:
 - ``compare``: what a change did;
 - ``bundle``, ``verify``: pack a study into one archive, and make again what follows from its answers;
 - ``quaver.measures``: every measure by the name that study files use (``quaver.measures.inter_pss``), and
-  what follows from the labels of all prompts together (``conclusion``, ``consensus`` …);
+  what follows from the labels of all prompts together (``conclusion``, ``deviations`` …);
 - ``quaver.agreement``: coefficients of items × raters (``quaver.agreement.krippendorff_alpha``);
 - ``QuaverError``: every error that you can do something about; ``quaver.errors`` has the whole tree.
 """

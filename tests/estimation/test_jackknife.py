@@ -82,7 +82,6 @@ for name_of in registry.names("measures"):
         found[name_of] = ticks(lambda: registry.load("measures", name_of)(frame, seed=1))
 for one in ("krippendorff_alpha", "cohen_kappa", "fleiss_kappa", "gwet_ac", "percent_agreement"):
     found[one] = ticks(lambda: getattr(quaver.agreement, one)(ratings))
-found["consensus"] = ticks(lambda: quaver.measures.consensus(frame))
 found["a product elsewhere"] = ticks(lambda: [square @ square for _ in range(20)])
 print(json.dumps(found))
 """

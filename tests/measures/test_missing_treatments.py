@@ -19,7 +19,7 @@ DOCUMENTED = {
 
 
 def test_the_table_is_read():
-    assert len(DOCUMENTED) >= 30
+    assert len(DOCUMENTED) > 25
 
 
 @pytest.mark.parametrize("name", registry.names("measures"))

@@ -65,7 +65,6 @@ def _coefficients() -> Named:
     two = pl.read_csv(DATA / "two_raters.csv").to_numpy()
     yield "cohen_kappa nominal", (plain := agreement.cohen_kappa(two, resamples=0).value)
     yield "cohen_kappa nominal, by vcd", plain
-    yield "cohen_kappa interval", agreement.cohen_kappa(two, level="interval", resamples=0).value
     yield "percent_agreement", agreement.percent_agreement(two, resamples=0).value
     yield "fleiss_kappa", agreement.fleiss_kappa(two, resamples=0).value
     yield "gwet_ac nominal", agreement.gwet_ac(two, resamples=0).value
@@ -103,7 +102,6 @@ def _correctness() -> Named:
     polite = [e for e in effects if e.measure == name and "polite" in e.cell.values()]
     yield f"{name} polite", polite[0].value
     both = read_twice()
-    yield "recovered_share v2", one(taken("recovered_share", both, first="x", second="y", variant="v2"))
     flips = taken("evaluator_flips", both, first="x", second="y")
     for ending in ("", "_accuracy_gain", "_newly_wrong"):
         yield f"evaluator_flips{ending}", one(flips, f"evaluator_flips{ending}")

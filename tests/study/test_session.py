@@ -321,9 +321,6 @@ def test_evaluators_are_compared_over_all_their_rows(tmp_path):
         ("paraphrase=original", "exact", 0.0),
         ("paraphrase=plain", "exact", 1.0),
     ]
-    shares = {one.cell["variant"]: one for one in study.measure("recovered_share")}
-    # By exact, plain is never right and original always for the one positive item of two: all is recovered.
-    assert shares["paraphrase=plain"].value == 1.0
     turned = study.measure("evaluator_flips", second="exact")[0]
     assert (turned.cell["first"], turned.cell["second"]) == ("first_label", "exact")
     with pytest.raises(UnknownName, match="unknown evaluator 'exat'"):

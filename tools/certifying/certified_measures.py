@@ -113,7 +113,6 @@ _BUILT_IN: Mapping[str, Options] = {
     "mixed_effects": {"options": {"formula": "correct ~ tone * length"}, "every": _SELDOM},
     "readiness": {"options": {"second": "f", "token": "e"}, "evaluators": 2},
     "spread": {"floored": True},
-    "recovered_share": {"options": {"variant": "v00"}, "evaluators": 2},
     "verbal_calibration": {"options": {"columns": {"confidence": "stated"}}},
 }
 _BESIDE = (

@@ -1,14 +1,13 @@
 """Krippendorff's alpha and what stands beside it: percent agreement and the kappas.
 
 One dominant label makes alpha and the kappas misleading. The kappas are (p_a − p_e) / (1 − p_e), with p_a the
-weighted share of agreeing pairs of ratings,
+share of agreeing pairs of ratings,
 
-    p_a = mean over items with r_i ≥ 2 ratings of Σ_k r_ik (Σ_l w_kl r_il − 1) / (r_i (r_i − 1)),
+    p_a = mean over items with r_i ≥ 2 ratings of Σ_k r_ik (r_ik − 1) / (r_i (r_i − 1)),
 
-and differ in p_e, the agreement that chance would give. Weights w are 1 for the same label, and 0 for others
-(nominal), or grow towards 1 with nearness at the other levels.
-None is defined of numbers that hardly repeat, more than 100 different ones on an interval or ratio scale, for
-which alpha is made.
+and differ in p_e, the agreement that chance would give. They are of labels without an order: of other levels
+of measurement there is alpha. Percent agreement is not defined of numbers that hardly repeat, more than 100
+different ones on an interval or ratio scale.
 Source: Gwet (2014), Handbook of Inter-Rater Reliability, 4th ed., chs. 2-5, whose treatment of missing
 ratings this is.
 """
@@ -27,7 +26,7 @@ from numpy.typing import NDArray
 from quaver.agreement.disagreement import REFERENCE, Disagreement
 from quaver.agreement.ratings import Ratings, coefficient
 from quaver.agreement.stratified_alpha import ROWS_WARNING, mean_alphas, over_rows
-from quaver.core.records import OF_SETS, Estimate, Level
+from quaver.core.records import Estimate
 from quaver.estimation.intervals import clopper_pearson
 from quaver.estimation.jackknife import Floats, Weighted
 from quaver.estimation.means import over_strata, quotient
@@ -101,9 +100,7 @@ def percent_agreement(ratings: Ratings) -> Statistic:
     0.75
     """
 
-    def under(weights: Floats) -> Weighted:
-        return _of_shares(ratings.counts, weights, lambda p: np.zeros(len(p)))
-
+    under = _of_shares(ratings.counts, lambda p: np.zeros(len(p)))
     return _of_pairs(replace(ratings, level="nominal"), "share of agreeing pairs of ratings", under, low=0.0)
 
 
@@ -111,9 +108,9 @@ def percent_agreement(ratings: Ratings) -> Statistic:
 def fleiss_kappa(ratings: Ratings) -> Statistic:
     """Fleiss' kappa: chance gives each rating from the labels' overall shares.
 
-    (p_a − p_e) / (1 − p_e), with p_a as in `percent_agreement` and p_e = Σ_kl w_kl π_k π_l, where π_k is the
-    mean over items of the share of their ratings that are k. Undefined where no item has two ratings, or all
-    ratings are the same (``no variation``).
+    (p_a − p_e) / (1 − p_e), with p_a as in `percent_agreement` and p_e = Σ_k π_k², where π_k is the mean over
+    items of the share of their ratings that are k. Undefined where no item has two ratings, or all ratings
+    are the same (``no variation``), and of ordered labels.
 
     p_a = 3/4, π = (3/8, 5/8), p_e = 34/64:
 
@@ -122,9 +119,7 @@ def fleiss_kappa(ratings: Ratings) -> Statistic:
     0.466667
     """
 
-    def under(weights: Floats) -> Weighted:
-        return _of_shares(ratings.counts, weights, lambda p: np.asarray(((p @ weights) * p).sum(1)))
-
+    under = _of_shares(ratings.counts, lambda p: np.asarray((p**2).sum(1)))
     return _of_pairs(ratings, "Fleiss' kappa", under)
 
 
@@ -132,7 +127,7 @@ def fleiss_kappa(ratings: Ratings) -> Statistic:
 def cohen_kappa(ratings: Ratings) -> Statistic:
     """Cohen's kappa: chance gives each rater's rating from that rater's own shares of labels.
 
-    (p_a − p_e) / (1 − p_e), with p_a as in `percent_agreement` and p_e = Σ_kl w_kl p_k q_l, of the items that
+    (p_a − p_e) / (1 − p_e), with p_a as in `percent_agreement` and p_e = Σ_k p_k q_k, of the items that
     both raters rated; with more than two raters, the mean over their pairs for which it is defined (Light
     1971). Undefined where no two raters rated an item, or each rater used one label, the same one (``no
     variation``); and of a crowd, in which two raters share fewer than 20 items and fewer than half of those
@@ -147,35 +142,31 @@ def cohen_kappa(ratings: Ratings) -> Statistic:
     """
     method = "Cohen's kappa, mean over pairs of raters"
     if few := _few_shared(ratings.codes >= 0):
-        return replace(ratings.said(f"{method}, {ratings.level} weights"), reason=few)
-    return _of_pairs(ratings, method, lambda weights: _cohen(ratings.codes, weights))
+        return replace(ratings.said(method), reason=few)
+    return _of_pairs(ratings, method, _cohen(ratings.codes, len(ratings.cell.labels)))
 
 
 @coefficient(source="Gwet (2008), BJMSP 61, 29-48; Gwet (2014), ch. 5")
 def gwet_ac(ratings: Ratings) -> Statistic:
-    """Gwet's AC1 (nominal) or AC2 (other levels): chance is agreement on items that are hard to label.
+    """Gwet's AC1: chance is agreement on items that are hard to label.
 
-    (p_a − p_e) / (1 − p_e), with p_a as in `percent_agreement` and p_e = Σ_kl w_kl / (q (q − 1)) ·
-    Σ_k π_k (1 − π_k), with q labels and π as in `fleiss_kappa`. It stays high where one label dominates,
+    (p_a − p_e) / (1 − p_e), with p_a as in `percent_agreement` and p_e = Σ_k π_k (1 − π_k) / (q − 1), with q
+    labels and π as in `fleiss_kappa`. It stays high where one label dominates,
     where the kappas and alpha collapse. Undefined where no item has two ratings or there is one label only:
     name the labels that could have been given in ``labels``.
 
-    p_a = 3/4, π = (3/8, 5/8), p_e = 2 / 2 · 2 · 15/64 = 15/32:
+    p_a = 3/4, π = (3/8, 5/8), p_e = 2 · 15/64 = 15/32:
 
     >>> from quaver.agreement import gwet_ac
     >>> round(gwet_ac([["a", "a"], ["a", "b"], ["b", "b"], ["b", "b"]]).value, 6)  # 9 / 17
     0.529412
     """
     q = len(ratings.cell.labels)
-
-    def under(weights: Floats) -> Weighted:
-        spread = weights.sum() / (q * (q - 1)) if q > 1 else np.inf
-        return _of_shares(ratings.counts, weights, lambda p: np.asarray(spread * (p * (1 - p)).sum(1)))
-
+    under = _of_shares(ratings.counts, lambda p: np.asarray((p * (1 - p)).sum(1) / max(1, q - 1)))
     statistic = _of_pairs(ratings, "Gwet's agreement coefficient", under)
     if statistic.under is not None and q < 2:
         statistic = replace(statistic, under=None, reason="fewer than two labels")
-    return replace(statistic, part="1" if ratings.level == "nominal" else "2")
+    return replace(statistic, part="1")
 
 
 _MOST_NUMBERS: Final = 100
@@ -185,29 +176,27 @@ _CROWD: Final = (20, 0.5)
 """Two raters of a crowd share fewer items than this, and a smaller share of those of the one with fewer."""
 
 
-def _of_pairs(
-    ratings: Ratings, method: str, under: Callable[[Floats], Weighted], low: float = -1.0
-) -> Statistic:
+def _of_pairs(ratings: Ratings, method: str, under: Weighted, low: float = -1.0) -> Statistic:
     """What a coefficient says of the pairs of ratings of one item; undefined where there are none.
 
     Args:
         ratings: The ratings.
         method: What it is.
-        under: The coefficient from the weights of pairs of labels.
+        under: The coefficient.
         low: Its lowest value.
     """
-    cell = ratings.cell
-    statistic = ratings.said(f"{method}, {ratings.level} weights")
-    if ratings.values is not None and ratings.level not in OF_SETS and len(cell.labels) > _MOST_NUMBERS:
+    cell, statistic = ratings.cell, ratings.said(method)
+    if ratings.level != "nominal":
+        return replace(statistic, reason="it is of labels without an order; krippendorff_alpha has levels")
+    if ratings.values is not None and len(cell.labels) > _MOST_NUMBERS:
         return replace(
             statistic, reason="so many different numbers are no labels; krippendorff_alpha fits them"
         )
-    weights = agreement_weights(len(cell.labels), ratings.level, ratings.values)
-    paired = _pairwise(ratings.counts, weights)[1]
+    paired = _pairwise(ratings.counts)[1]
     statistic = replace(statistic, n=cell.units.touched(paired > 0))
     if not paired.any():
         return replace(statistic, reason="fewer than two raters" if cell.items else "no annotations")
-    return replace(statistic, under=under(weights), reason="no variation", ends=(low, 1.0))
+    return replace(statistic, under=under, reason="no variation", ends=(low, 1.0))
 
 
 def _few_shared(known: NDArray[np.bool_]) -> str:
@@ -228,44 +217,17 @@ def _few_shared(known: NDArray[np.bool_]) -> str:
     return f"two raters share {common.mean():.1f} items on average; krippendorff_alpha fits a crowd"
 
 
-def agreement_weights(size: int, level: Level, values: Floats | None = None) -> Floats:
-    """How far each pair of labels counts as agreement: 1 on the diagonal.
-
-    Nominal: identity. Ordinal: 1 − C(|k − l| + 1, 2) / C(q, 2). Interval: 1 − ((v_k − v_l) / range)².
-    Ratio: 1 − ((v_k − v_l) / (v_k + v_l))², relative to the largest. Sets of labels: 1 − their distance.
-    Source: Gwet (2014), ch. 3.
-
-    >>> agreement_weights(3, "ordinal")[0].round(3).tolist()
-    [1.0, 0.667, 0.0]
-    """
-    if level == "nominal" or size < 2:
-        return np.eye(size)
-    if level in OF_SETS:
-        assert values is not None
-        return np.asarray(1 - values)
-    if level == "ordinal":
-        apart = np.abs(np.arange(size)[:, None] - np.arange(size))
-        loss = apart * (apart + 1) / 2.0
-    else:
-        assert values is not None
-        loss = (values[:, None] - values) ** 2
-        if level == "ratio":
-            total = (values[:, None] + values) ** 2
-            loss = loss / np.where(total > 0, total, 1)
-    return np.asarray(1 - loss / max(float(loss.max()), np.finfo(float).tiny))
-
-
-def _pairwise(counts: Floats, weights: Floats) -> tuple[Floats, Floats]:
+def _pairwise(counts: Floats) -> tuple[Floats, Floats]:
     """Each item's share of agreeing pairs, 0 where it has none, and whether it has any."""
     r = counts.sum(1)
     paired = (r >= 2).astype(float)
-    share = (counts * (counts @ weights - 1)).sum(1) / np.maximum(r * (r - 1), 1)
+    share = (counts * (counts - 1)).sum(1) / np.maximum(r * (r - 1), 1)
     return share * paired, paired
 
 
-def _of_shares(counts: Floats, weights: Floats, expected: Callable[[Floats], Floats]) -> Weighted:
+def _of_shares(counts: Floats, expected: Callable[[Floats], Floats]) -> Weighted:
     """(p_a − p_e) / (1 − p_e), with p_e from the mean over items of their shares of labels."""
-    share, paired = _pairwise(counts, weights)
+    share, paired = _pairwise(counts)
     r = counts.sum(1)
     own, rated = counts / np.maximum(r, 1)[:, None], (r > 0).astype(float)
 
@@ -277,9 +239,9 @@ def _of_shares(counts: Floats, weights: Floats, expected: Callable[[Floats], Flo
     return statistic
 
 
-def _cohen(codes: NDArray[np.int32], weights: Floats) -> Weighted:
+def _cohen(codes: NDArray[np.int32], labels: int) -> Weighted:
     """Kappa of each pair of raters, over the items that both rated."""
-    given, known = (codes[:, :, None] == np.arange(len(weights))).astype(float), codes >= 0
+    given, known = (codes[:, :, None] == np.arange(labels)).astype(float), codes >= 0
     pairs = []
     for one, two in combinations(range(codes.shape[1]), 2):
         both = np.flatnonzero(known[:, one] & known[:, two])
@@ -291,9 +253,9 @@ def _cohen(codes: NDArray[np.int32], weights: Floats) -> Weighted:
         for place, (one, two, both) in enumerate(pairs):
             some = w if both.size == len(codes) else w[:, both]
             n = np.maximum(some.sum(1), 1e-300)
-            agreed = some @ weights[codes[both, one], codes[both, two]]
+            agreed = some @ (codes[both, one] == codes[both, two])
             p, q = some @ given[both, one], some @ given[both, two]
-            room = 1 - ((p @ weights) * q).sum(1) / n**2
+            room = 1 - (p * q).sum(1) / n**2
             found[:, place] = quotient(agreed / n - 1 + room, np.where(some.any(1), room, 0.0), 1e-12)
         return found
 

@@ -3,7 +3,7 @@
 Each registered measure is here, a plug-in's too, and is loaded when it is first used. ``help`` of one shows
 its formula and all its arguments. How a measure is made: `quaver.estimation.declaration`.
 
-Beside them are functions that no study file names as a measure: ``conclusion``, ``consensus`` …
+Beside them are functions that no study file names as a measure: ``conclusion``, ``deviations`` …
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from quaver.core.registry import lazy_names
 FUNCTIONS = {
     "baseline": "quaver.measures.correctness.accuracy",
     "conclusion": "quaver.measures.validity.conclusions",
-    "consensus": "quaver.measures.validity.consensus",
     "consistency_matrix": "quaver.measures.variation.item_sensitivity",
     "deviation_shares": "quaver.measures.variation.label_movement",
     "deviations": "quaver.measures.variation.label_movement",

@@ -291,16 +291,20 @@ def repairs(answers: Answers) -> Rows:
         against = next((v.id for v in one.variants if v.factors.get(_FACTOR) == _BASELINE), None)
         differences = one.take("differences", base, by=[], between="variant", reference=against)
         drops = {e.cell.get("variant"): e for e in differences}
-        four = average(e.value for e in one.points("accuracy", of_paper(base), by=["variant"]))
+        each = {
+            e.cell.get("variant"): e.value for e in one.points("accuracy", of_paper(base), by=["variant"])
+        }
+        four = average(each.values())
         for variant, shown in prompts(one, base):
             right = {
                 name: one.points("accuracy", rows_with(frame, "variant", variant), by=[])[0]
                 for name, frame in frames.items()
             }
-            own = of_paper(one.of(model, one.every), variant)
+            rest = average(value for other, value in each.items() if other != variant)
             failed = (four or 0.0) - (right[suspect].value or 0.0) >= _LEAST_GAP
             closed = {
-                name: _recovered(one, own, (suspect, name), variant) if failed else None for name in others
+                name: _recovered(right[suspect].value, right[name].value, rest) if failed else None
+                for name in others
             }
             yield one.name, model, shown, four, right, drops.get(variant, UNKNOWN), closed
 
@@ -309,15 +313,11 @@ _LEAST_GAP = 0.01
 """Where the suspect rule loses less than that, there is nothing to recover."""
 
 
-def _recovered(
-    answers: StoredAnswers, frame: pl.DataFrame, pair: tuple[str, str], variant: str
-) -> float | None:
-    """The share of a prompt's gap to the paper's four that the second rule of a pair closes."""
-    both = rows_with(frame, "evaluator", pair)
-    if both["evaluator"].n_unique() < 2:
+def _recovered(first: float | None, repaired: float | None, others: float | None) -> float | None:
+    """The share of a prompt's gap to the other prompts that another rule of reading closes."""
+    if first is None or repaired is None or others is None or others - first <= 1e-9:
         return None
-    estimates = answers.points("recovered_share", both, by=[], first=pair[0], second=pair[1], variant=variant)
-    return next((e.value for e in estimates if e.measure == "recovered_share"), None)
+    return (repaired - first) / (others - first)
 
 
 def readiness(answers: Answers) -> Rows:

@@ -7,7 +7,7 @@ from scipy import stats
 
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.intervals import holm
-from quaver.measures import differences, evaluator_flips, mcnemar, recovered_share
+from quaver.measures import differences, evaluator_flips, mcnemar
 
 
 def rows(evaluator, labels, gold="abab", *, model="m", variant="p"):
@@ -104,59 +104,6 @@ def test_bad_frames():
         evaluator_flips(pl.concat([FRAME, FRAME]))
     with pytest.raises(UnknownName, match="unknown column 'label'"):
         evaluator_flips(FRAME.drop("label"))
-    with pytest.raises(UnknownName, match="unknown variant 'r'"):
-        recovered_share(FRAME, first="x", second="y", variant="r")
-
-
-def audit():
-    gold = "aaaaaaaaaa"
-    return pl.concat(
-        rows(evaluator, "a" * right + "." * (10 - right), gold, model=model, variant=variant)
-        for model, variant, evaluator, right in [
-            ("m", "cot", "x", 2),
-            ("m", "cot", "y", 6),
-            ("m", "plain", "x", 6),
-            ("m", "plain", "y", 6),
-            ("m", "role", "x", 8),
-            ("n", "cot", "x", 1),
-            ("n", "cot", "y", 2),
-            ("n", "plain", "x", 3),
-            ("n", "role", "x", 3),
-            ("o", "cot", "x", 5),
-            ("o", "cot", "y", 5),
-            ("o", "plain", "x", 4),
-            ("o", "role", "x", 4),
-        ]
-    )
-
-
-def test_a_share_of_a_gap_that_may_be_none_has_no_interval():
-    """v is right in 99 of 200 by x, w in 100: which of them is better is not known."""
-    labels = {"v": "a" * 99 + "b" * 101, "w": "b" * 100 + "a" * 100}
-    frame = pl.concat(
-        [rows("x", labels[v], "a" * 200, variant=v) for v in "vw"]
-        + [rows("y", "b" * 170 + "a" * 30, "a" * 200, variant=v) for v in "vw"]
-    )
-    (found,) = recovered_share(frame, first="x", second="y", variant="v", by=["model"])
-    assert found.value == pytest.approx((30 - 99) / (100 - 99))
-    assert (found.low, found.high) == (None, None)
-    assert any("no gap" in warning for warning in found.warnings)
-
-
-def test_the_recovered_share_by_hand():
-    # m: (.6 − .2)/(.7 − .2) = .8; n: (.2 − .1)/(.3 − .1) = .5; o has no gap.
-    found = recovered_share(audit(), first="x", second="y", variant="cot")
-    values = {(one.measure, one.cell.get("model")): one for one in found}
-    assert values["recovered_share", "m"].value == pytest.approx(0.8)
-    assert values["recovered_share", "n"].value == pytest.approx(0.5)
-    assert values["recovered_share", "o"].value is None
-    assert "gap" in str(values["recovered_share", "o"].reason)
-    assert values["recovered_share", "m"].details["others"] == pytest.approx(0.7)
-
-
-def test_without_another_variant_there_is_no_gap():
-    found = recovered_share(FRAME, first="x", second="y", variant="p")
-    assert {one.reason for one in found} == {"no other variant"}
 
 
 def test_each_pair_that_was_not_named_is_compared():
@@ -168,14 +115,6 @@ def test_each_pair_that_was_not_named_is_compared():
     (one,) = evaluator_flips(FRAME.head(4))
     assert one.value is None
     assert "evaluators" in str(one.reason)
-
-
-def test_every_variant_that_was_not_named_has_its_gap():
-    found = recovered_share(audit(), resamples=0)
-    assert len(found) == 3 * 3
-    by = {(one.measure, one.cell["variant"], one.cell.get("model")): one.value for one in found}
-    alone = recovered_share(audit(), variant="cot", resamples=0)
-    assert [by[one.measure, "cot", one.cell.get("model")] for one in alone] == [one.value for one in alone]
 
 
 def study(right, repeats=1, **more):

@@ -9,8 +9,7 @@ from quaver.core.records import Label, LabelSet
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.score_tests import ScoreTest
 from quaver.measures.validity.conclusion_formula import read_effect, read_formula
-from quaver.measures.validity.conclusions import conclusion
-from quaver.measures.validity.consensus import consensus, majority
+from quaver.measures.validity.conclusions import conclusion, majority
 
 YES_NO = LabelSet((Label("yes", "yes"), Label("no", "no")))
 FAST = {"resamples": 400, "seed": 1}
@@ -198,18 +197,10 @@ def test_regressions_agree_with_statsmodels():
 
 
 def test_labels_brought_together():
-    frame = pl.DataFrame(
-        {"item": [1, 1, 1, 2, 2, 3], "variant": list("uvwuvu"), "label": ["a", "a", "b", "a", "b", None]}
-    )
-    found = consensus(frame)
-    assert found.select("item", "label", "probability").rows() == [
-        ("1", "a", 1.0),
-        ("2", "a", 0.5),
-        ("3", None, None),
-    ]
+    codes = np.array([[[0], [0], [1]], [[-1], [0], [1]], [[-1], [-1], [-1]]], np.int32)
+    assert majority(codes, 2)[:2].tolist() == [[1.0, 0.0], [0.5, 0.5]]
+    assert np.isnan(majority(codes, 2)[2]).all()
     assert majority(np.zeros((0, 2, 1), np.int32), 2).shape == (0, 2)
-    with pytest.raises(MeasureError, match="raters"):
-        consensus(frame, raters=3)
 
 
 @pytest.mark.parametrize("few", [3, 10])

@@ -1,4 +1,4 @@
-"""Evaluators that read the same answers differently: what that changes, and how much of a gap it closes.
+"""Evaluators that read the same answers differently: what that changes.
 
 The answers are the same, so every comparison is paired, answer by answer.
 """
@@ -10,19 +10,15 @@ from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from quaver.core.records import Estimate
 from quaver.core.rows import Presentation
 from quaver.errors import MeasureError, UnknownName
-from quaver.estimation.coded_columns import Columns
 from quaver.estimation.declaration import measure
-from quaver.estimation.jackknife import Floats, Ratio
-from quaver.estimation.means import quotient, share_of
+from quaver.estimation.means import share_of
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic
-from quaver.measures.variation.item_sensitivity import mean_defined
 from quaver.measures.variation.label_shares import ASKING
 
 WORTH_A_WARNING: Final = 0.05
@@ -189,127 +185,3 @@ def labels_by(cell: Cell, evaluator: str) -> tuple[NDArray[np.int32], NDArray[np
         return np.full(shape, -1, np.int32), np.zeros(shape, bool)
     index = cell.raters.index(evaluator)
     return cell.codes[:, :, index], cell.rows[:, :, index] >= 0
-
-
-_METHOD = "(repaired − first) / (mean of the other variants − first), accuracies, no label counted wrong"
-_PLACE = ("variant", "model")
-_NO_GAP = 1e-9
-"""Means of the same accuracies in another order differ in the last digit: that is no gap."""
-_MAYBE_NO_GAP = "by its own interval there may be no gap, so that the share of it has no interval"
-
-
-@measure(
-    title="How much of a prompt’s gap in accuracy another evaluator closes",
-    axis="share of the gap (1: all of it)",
-    section="answers",
-    better="higher",
-    null=0.0,
-    compares=("evaluator", "model", "variant"),
-    pairs_evaluators=True,
-)
-def recovered_share(
-    data: MeasureInput, *, first: str | None = None, second: str | None = None, variant: str | None = None
-) -> Iterator[Estimate]:
-    """How much of a prompt's gap in accuracy another evaluator closes.
-
-    For each variant and model, with f the variant's accuracy by the first evaluator, r its accuracy by the
-    second (repaired), and m the mean over the other variants of their accuracies by the first: (r − f) / (m
-    − f). Undefined where there is no gap to recover (m ≤ f), no other variant, or no gold labels. An answer
-    without a label is wrong. ``by`` cannot hold the evaluator or the variant. Where the gap itself may be
-    none by its own interval, the share has none, since it may be any number (Fieller 1954, Journal of the
-    Royal Statistical Society B 16, 175-185).
-
-    Args:
-        first: The evaluator under suspicion; by default the first by name, in a study the study's first.
-        second: The evaluator that repairs it; by default each of the others in turn.
-        variant: The variant whose gap it is; by default each in turn.
-
-    Returns:
-        An estimate for each cell, pair of evaluators, variant and model.
-
-    Raises:
-        UnknownName: An evaluator has no rows, or there is no such variant.
-
-    Variant p is right in 1 of 4 by x and in 2 of 4 by y; variant q in 3 of 4 by x: (2 − 1) / (3 − 1).
-
-    >>> import polars as pl
-    >>> frame = pl.DataFrame({"item": [1, 2, 3, 4] * 3, "variant": ["p"] * 8 + ["q"] * 4,
-    ...     "evaluator": ["x"] * 4 + ["y"] * 4 + ["x"] * 4, "gold": "a", "label": list("abbbaabbaaab")})
-    >>> recovered_share(frame, variant="p", resamples=0)[0].value
-    0.5
-    """
-    parts = data.cells(raters=("evaluator",), within=ASKING, gold=True)
-    pairs = pairs_of(parts, first, second)
-    for cell in parts:
-        places = pl.DataFrame(
-            [{role: _role(one, role, data.columns or {}) for role in _PLACE} for one in cell.strata],
-            schema=dict.fromkeys(_PLACE, pl.String),
-        )
-        variants = places["variant"].unique().sort().to_list()
-        if variant is not None and variant not in variants:
-            raise UnknownName("variant", variant, variants, where="variant")
-        if not pairs:
-            yield cell.estimated(Statistic(method=_METHOD, n=0, reason="fewer than two evaluators"))
-        for pair in pairs:
-            for name in variants if variant is None else [variant]:
-                for model in places["model"].unique().sort().to_list():
-                    here = (places["model"] == model).to_numpy()
-                    of = [here & (places["variant"] == one).to_numpy() for one in variants]
-                    yield _recovered(cell, pair, np.array(of, float), variants.index(name), name, model)
-
-
-def _recovered(
-    cell: Cell, pair: tuple[str, str], of: Floats, place: int, variant: str, model: str
-) -> Estimate:
-    """The share of one variant's gap.
-
-    Args:
-        cell: The answers.
-        pair: The two evaluators.
-        of: Which strata each variant has, shape (variants, strata).
-        place: The variant's place among these.
-        variant: Its name.
-        model: The model's.
-    """
-    first, repaired = (_judged_by(cell, evaluator) for evaluator in pair)
-
-    def under(weights: Floats) -> Floats:
-        """The share, the gap, and what both are made of: the accuracies, and the others' mean."""
-        by_first, by_second = (
-            quotient(weights @ each.numerator @ of.T, weights @ each.denominator @ of.T)
-            for each in (first, repaired)
-        )
-        low, better = by_first[:, place], by_second[:, place]
-        mean = mean_defined(np.delete(by_first, place, 1))
-        return np.stack([quotient(better - low, mean - low, _NO_GAP), mean - low, low, better, mean], 1)
-
-    reason = None if first.denominator.any() else "no gold labels" if cell.items else "no annotations"
-    values = under(np.ones((1, len(cell.items))))[0, 2:].tolist()
-    known = zip(("first", "repaired", "others"), values, strict=True)
-    where = {"first": pair[0], "second": pair[1], "variant": variant, "model": model}
-    statistic = Statistic(
-        method=_METHOD,
-        under=None if reason else under,
-        n=cell.units.touched(np.asarray(first.denominator.any(1))),
-        reason=reason or ("no gap to recover" if len(of) > 1 else "no other variant"),
-        where={column: value for column, value in where.items() if value or column != "model"},
-        details={name: value for name, value in known if np.isfinite(value)},
-    )
-    estimate = cell.estimated(statistic)
-    if estimate.low is None or (cell.estimated(replace(statistic, column=1)).low or 0) > 0:
-        return estimate
-    return replace(estimate, low=None, high=None, warnings=(*estimate.warnings, _MAYBE_NO_GAP))
-
-
-def _judged_by(cell: Cell, evaluator: str) -> Ratio:
-    """Right answers of an evaluator, of its answers to items with a gold label, by item and stratum."""
-    codes, read = labels_by(cell, evaluator)
-    gold = cell.gold_codes[:, None]
-    judged = read & (gold >= 0)
-    return Ratio((judged & (codes == gold)).astype(float), judged.astype(float))
-
-
-def _role(stratum: Mapping[str, str], role: str, columns: Columns) -> str:
-    """The value of a role in a stratum; nothing where the role makes the cells or does not exist."""
-    names = columns.get(role, role)
-    return " | ".join(stratum[n] for n in ((names,) if isinstance(names, str) else names) if n in stratum)

@@ -22,7 +22,6 @@ from quaver.estimation.score_tests import ScoreTest
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.corrected.gold_cells import TOGETHER, Correcting, GoldCell, designed, gold_cells
 from quaver.measures.validity.conclusion_formula import ItemTable, Regression, label_numbers, read_formula
-from quaver.measures.validity.consensus import majority
 
 CORRECTED, GOLD = "conclusion_corrected", "conclusion_gold"
 """The estimates about the true labels: corrected by all of the model's, and from gold labels alone."""
@@ -283,6 +282,26 @@ def _warnings(test: ScoreTest, outcome: Floats, clusters: Ints | None, unit: str
             f"one side of the contrast rests on about {groups:.1f} {unit}s: the interval takes the {unit}s "
             "of both sides to vary alike"
         )
+
+
+def majority(codes: NDArray[np.int32], labels: int) -> Floats:
+    """The most frequent label of each item; a tie is shared evenly.
+
+    Args:
+        codes: Labels' codes, shape (items, raters, repeats); -1 where there is none.
+        labels: How many labels there are.
+
+    Returns:
+        Shape (items, labels), rows that sum to 1; NaN for an item without labels.
+
+    >>> majority(np.array([[[0], [0], [1]], [[0], [1], [-1]]], np.int32), 2).tolist()
+    [[1.0, 0.0], [0.5, 0.5]]
+    """
+    total = label_counts(codes, labels).sum(1)
+    most = total.max(1, keepdims=True, initial=0.0)
+    first = ((total == most) & (most > 0)).astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(first / first.sum(1, keepdims=True))
 
 
 def _smaller_side(lever: Floats, units: Ints) -> float:

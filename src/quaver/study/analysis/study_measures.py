@@ -299,10 +299,9 @@ def _audited(study: StudySource, frame: pl.DataFrame) -> Iterator[MeasureSpec]:
     for name in study.factors:
         if name in frame.columns and 1 < frame[name].n_unique() <= variants / 2:
             yield MeasureSpec(use="compliance", by=(*_POOLED, name))
-    for measure in ("evaluator_flips", "recovered_share"):
-        for name in evaluators[1:]:
-            if name not in stated:  # its label is read by another's rule
-                yield MeasureSpec.model_validate({"use": measure, "second": name})
+    for name in evaluators[1:]:
+        if name not in stated:  # its label is read by another's rule
+            yield MeasureSpec.model_validate({"use": "evaluator_flips", "second": name})
     for name in stated:
         if name in evaluators:
             yield MeasureSpec(use="verbal_calibration", evaluator=name)
