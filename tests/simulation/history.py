@@ -230,8 +230,8 @@ class History:
 
         def kept(writer, model, group):
             done = keep(writer, model, group)
-            if done.weight and not power and not self.world.schedule.dead:  # not after a second Ctrl-C
-                self._owed |= {key for one in done.receipts for key in good_calls(one)}
+            if not power and not self.world.schedule.dead:  # not after a second Ctrl-C
+                self._owed |= {key for one in done for key in good_calls(one)}
             return done
 
         def written(store, group):

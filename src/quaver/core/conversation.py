@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, suppress
 from functools import cache
@@ -64,7 +64,7 @@ class Conversing(Protocol):
 async def converse(
     model: Conversing,
     draw: Callable[[], Request | None],
-    give: Callable[[list[Answered]], None],
+    give: Callable[[Sequence[Answered]], object],
     more: Callable[[], bool] = lambda: False,
 ) -> None:
     """Ask until nothing is left; a fault that no other call would escape is raised once all have come in.
@@ -75,73 +75,89 @@ async def converse(
         give: Receives answers, those that came on the same turn of the loop together.
         more: Whether requests may come although there is none now.
     """
-    loop, asked, ready = asyncio.get_running_loop(), set[asyncio.Task[None]](), list[Answered]()
-    errors: list[BaseException] = []
-    wake = asyncio.Event()
-
-    def hand_over() -> None:
-        if ready:
-            some, ready[:] = list(ready), []
-            give(some)
-
-    async def answered(request: Request, calls: list[Coroutine[Any, Any, Response]]) -> None:
-        landed = await asyncio.gather(*calls, return_exceptions=True)
-        good = [
-            (call, valid_response(one))
-            for call, one in zip(request.calls, landed, strict=True)
-            if not isinstance(one, BaseException)
-        ]
-        errors.extend(one for one in landed if isinstance(one, BaseException))
-        if good and not ready:
-            loop.call_soon(hand_over)
-        if len(good) == len(calls):
-            ready.append((request, [response for _, response in good]))
-        else:
-            ready.extend((request.part((call,)), [response]) for call, response in good)
-
-    def landed_now(task: asyncio.Task[None]) -> None:
-        asked.discard(task)
-        wake.set()
-
-    def ask_more(conversation: Conversation) -> bool:
-        """Ask what may be asked now; whether there is anything to wait for."""
-        failed = conversation.failed or (errors and errors[0])
-        while not failed and conversation.wants:
-            if (request := draw()) is None:
-                conversation.no_more()
-                return bool(asked) or more()
-            parts = [request.part((call,)) for call in request.calls] if len(request.calls) > 1 else [request]
-            task = loop.create_task(answered(request, [conversation.ask(part) for part in parts]))
-            asked.add(task)
-            task.add_done_callback(landed_now)
-        if conversation.failed and not errors:
-            errors.append(conversation.failed)
-        return bool(asked) or not failed
-
+    asking = _Asking(draw, give, more)
     try:
         async with model.conversation() as conversation:
-            wake = conversation.moved
-            while ask_more(conversation):
-                wake.clear()
+            while asking.ask_more(conversation):
+                conversation.moved.clear()
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(None if asked else _PAUSE):
-                        await wake.wait()
+                    async with asyncio.timeout(None if asking.asked else _PAUSE):
+                        await conversation.moved.wait()
     except GeneratorExit:  # the loop is gone
-        asked.clear()
+        asking.asked.clear()
         raise
     finally:
-        for task in asked:
+        for task in asking.asked:
             task.cancel()
-        if asked:
-            await asyncio.gather(*asked, return_exceptions=True)
-        hand_over()
-    if errors:
-        raise errors[0]
+        if asking.asked:
+            await asyncio.gather(*asking.asked, return_exceptions=True)
+        asking.hand_over()
+    if asking.errors:
+        raise asking.errors[0]
+
+
+class _Asking:
+    """The requests that a conversation is being asked, and their answers.
+
+    Attributes:
+        asked: Those under way.
+        errors: What their calls raised.
+    """
+
+    def __init__(
+        self,
+        draw: Callable[[], Request | None],
+        give: Callable[[Sequence[Answered]], object],
+        more: Callable[[], bool],
+    ) -> None:
+        self._draw, self._give, self._more = draw, give, more
+        self._loop = asyncio.get_running_loop()
+        self._ready: list[Answered] = []
+        self.asked: set[asyncio.Task[None]] = set()
+        self.errors: list[BaseException] = []
+
+    def ask_more(self, conversation: Conversation) -> bool:
+        """Ask what may be asked now; whether there is anything to wait for."""
+        failed = conversation.failed or (self.errors and self.errors[0])
+        while not failed and conversation.wants:
+            if (request := self._draw()) is None:
+                conversation.no_more()
+                return bool(self.asked) or self._more()
+            parts = [request.part((call,)) for call in request.calls] if len(request.calls) > 1 else [request]
+            calls = [conversation.ask(part) for part in parts]
+            task = self._loop.create_task(self._answered(request, calls))
+            self.asked.add(task)
+            task.add_done_callback(self.asked.discard)
+            task.add_done_callback(lambda _: conversation.moved.set())
+        if conversation.failed and not self.errors:
+            self.errors.append(conversation.failed)
+        return bool(self.asked) or not failed
+
+    async def _answered(self, request: Request, calls: list[Coroutine[Any, Any, Response]]) -> None:
+        landed = await asyncio.gather(*calls, return_exceptions=True)
+        good = []
+        for call, one in zip(request.calls, landed, strict=True):
+            if isinstance(one, BaseException):
+                self.errors.append(one)
+            else:
+                good.append((call, valid_response(one)))
+        if good and not self._ready:
+            self._loop.call_soon(self.hand_over)
+        if len(good) == len(calls):
+            self._ready.append((request, [response for _, response in good]))
+        else:
+            self._ready.extend((request.part((call,)), [response]) for call, response in good)
+
+    def hand_over(self) -> None:
+        """Give the answers that have come."""
+        if self._ready:
+            some, self._ready = self._ready, []
+            self._give(some)
 
 
 def answers_of(model: Conversing, requests: Iterable[Request]) -> Iterator[Answered]:
     """The answers to requests, as they arrive."""
-    source, out = iter(requests), SimpleQueue[list[Answered] | None]()
+    source, out = iter(requests), SimpleQueue[Sequence[Answered] | None]()
 
     async def asked() -> None:
         try:

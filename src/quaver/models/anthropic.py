@@ -13,7 +13,7 @@ from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
 from quaver.core.batch import BatchService
 from quaver.core.model import Abilities, Needs
 from quaver.models.served.presets import Preset
-from quaver.models.served.served_model import ServedModel, provenance_of
+from quaver.models.served.served_model import ServedModel
 from quaver.models.served.server_options import (
     address_of,
     checked_body,
@@ -100,26 +100,14 @@ class Anthropic(ServedModel):
 
     def identity(self) -> str:
         """Model, thinking and extra fields; the cache changes no answer."""
-        server, body = self._wire.server, self._body
-        parts = ["anthropic", self._model]
-        parts += [f"thinking={server.thinking}"] * bool(server.thinking)
-        parts += [f"effort={server.effort}"] * bool(server.effort)
-        parts += [f"{name}={body[name]!r}" for name in sorted(body)]
-        return " ".join([*parts, self._version]).strip()
+        server = self._wire.server
+        return self._named("anthropic", self._model, thinking=server.thinking, effort=server.effort)
 
     def provenance(self) -> Mapping[str, Any]:
         """Address, names and options."""
-        return {
-            "engine": "anthropic",
-            "base_url": self._url,
-            "model": self._model,
-            "version": self._version,
-            "thinking": self._wire.server.thinking or None,
-            "effort": self._wire.server.effort or None,
-            "cache": self._wire.server.cache,
-            "body": dict(self._body),
-            **provenance_of(self._wire),
-        }
+        server = self._wire.server
+        thinking, effort = server.thinking or None, server.effort or None
+        return self._described("anthropic", thinking=thinking, effort=effort, cache=server.cache)
 
     def probe(self, needs: Needs) -> None:
         """Try the knobs that the study varies; nothing else can be ignored in silence."""

@@ -21,7 +21,7 @@ from quaver.core.batch import BatchService
 from quaver.core.model import Abilities
 from quaver.errors import UnknownName
 from quaver.models.served.presets import ANY, PRESETS, Choice, Preset
-from quaver.models.served.served_model import ServedModel, provenance_of
+from quaver.models.served.served_model import ServedModel
 from quaver.models.served.server_options import (
     address_of,
     checked_body,
@@ -118,47 +118,31 @@ class OpenAICompatible(ServedModel):
             local=server.local or is_here(url),
             effort=effort,
         )
-        self._effort, self._api, self._route, self._unencrypted = effort, api, tuple(route), unencrypted
+        self._api, self._route, self._unencrypted = api, tuple(route), unencrypted
         self._wire, self._facts = Wire(server, model, api), {}
         self._send_within(concurrency, requests_per_minute, timeout, retries, patience)
 
     @property
-    def _kind(self) -> Preset:
-        return self._wire.server
-
-    @property
     def abilities(self) -> Abilities:
         """The preset's abilities, with what the study says about the server."""
-        return self._kind.abilities()
+        return self._wire.server.abilities()
 
     def identity(self) -> str:
         """Kind of server, model, and extra fields."""
-        parts = ["openai_compatible", self._preset or self._kind.base_url, self._model, self._api]
-        parts += [f"effort={self._effort}"] * bool(self._effort)
-        parts += [f"route={'+'.join(self._route)}"] * bool(self._route)
-        parts += [f"{name}={self._body[name]!r}" for name in sorted(self._body)]
-        return " ".join([*parts, self._version]).strip()
+        place, effort, route = self._preset or self._url, self._wire.server.effort, "+".join(self._route)
+        return self._named("openai_compatible", place, self._model, self._api, effort=effort, route=route)
 
     def provenance(self) -> Mapping[str, Any]:
         """Address, names, versions, and what a probe found."""
-        about = {"effort": self._effort, "route": list(self._route)}
-        return {
-            "engine": "openai_compatible",
-            "preset": self._preset,
-            "base_url": self._kind.base_url,
-            "model": self._model,
-            "version": self._version,
-            "body": dict(self._body),
-            **{name: value for name, value in about.items() if value},
-            **provenance_of(self._wire),
-            **self._facts,
-        }
+        about = {"effort": self._wire.server.effort, "route": list(self._route)}
+        given = {name: value for name, value in about.items() if value}
+        return self._described("openai_compatible", preset=self._preset, **given)
 
     def batches(self) -> BatchService | None:
         """The server's Batch API, if it has one."""
         from quaver.models.served.batch_http import OpenAIBatches
 
-        if not self._kind.batch:
+        if not self._wire.server.batch:
             return None
         return OpenAIBatches(self._with_key, self._wire, self._address)
 

@@ -14,7 +14,6 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from importlib.metadata import version
 from itertools import chain
 from typing import Any
@@ -82,15 +81,13 @@ class Worker:
         return answers, None
 
 
-@dataclass(eq=False)
 class _Actor:
     """What the driver knows of a worker: Ray's handle, what it was asked, and how much it takes at a time."""
 
-    handle: Any
-    out: dict[Any, list[Request]] = field(default_factory=dict)
-    is_ready: bool = False
-    size: int = 1
-    since: float = 0.0
+    def __init__(self, handle: Any) -> None:
+        self.handle, self.is_ready = handle, False
+        self.out: dict[Any, list[Request]] = {}
+        self.size, self.since = 1, 0.0
 
     def send(self, group: list[Request]) -> None:
         if not self.out:

@@ -1,8 +1,8 @@
 """The driver: asks a study's models on one event loop, and stores what they answer.
 
 A model that answers on the event loop is asked there, any other in a thread of its own. Their answers go to
-the spill at once, and through a bounded queue to the thread that called ``collect``, which alone writes to
-the store, in groups (``writer``).
+the spill at once, and the thread that called ``collect``, which alone writes to the store, writes them in
+groups (``writer``).
 """
 
 from __future__ import annotations
@@ -10,95 +10,23 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
-from queue import Empty, Queue
-from typing import Any
 
+from quaver.collect.run.asked_model import AskedModel
 from quaver.collect.run.feed import Feed, Following
 from quaver.collect.run.journal import Journal
-from quaver.collect.run.model_answers import taken_in_groups
 from quaver.collect.run.progress import Budget, Outcome, Progress
-from quaver.collect.run.writer import AskedModel, Kept, Writer
+from quaver.collect.run.writer import Writer
 from quaver.collect.store.response_store import Store
-from quaver.core.conversation import Conversing, converse, in_thread, started
+from quaver.core.conversation import started
 from quaver.core.meter import little_garbage
-from quaver.core.model import Answered, Model
+from quaver.core.model import Model
 from quaver.core.records import Request
 from quaver.errors import ModelError, QuaverError
 
 __all__ = ["Outcome", "Progress", "collect"]
-
-_BUNDLE, _BUNDLE_BYTES = 512, 2**17
-"""Responses, and their bytes, that are passed on together; the seconds that they are held for more."""
-_HOLD = 0.05
-_QUEUE = 4
-"""Bundles waiting to be written."""
-
-_Message = tuple[str, list[Kept] | BaseException | None]
-"""A model's name, and its answers; at its end what it raised, or None."""
-
-
-class _Asker:
-    """Asks one model, until nothing is left or the budget is used up."""
-
-    def __init__(self, asked: AskedModel, budget: Budget, answers: Queue[_Message], writer: Writer) -> None:
-        self.name = asked.name
-        self._asked, self._budget, self._answers, self._writer = asked, budget, answers, writer
-        self._held: list[Kept] = []
-        self._size = self._weight = 0
-        self._since = time.monotonic()
-        self._holding = threading.Lock()
-
-    async def ask(self) -> None:
-        """Ask, and say at last how it ended."""
-        model = self._asked.model
-        end: BaseException | None = None
-        try:
-            if isinstance(model, Conversing):
-                feed = self._asked.feed
-                await converse(model, feed.next, self._take, lambda: feed.has_more)
-            else:
-                end = await in_thread(self._work, f"quaver-{self.name}")
-        except BaseException as error:  # raised again in the thread that waits
-            end = error
-        self._answers.put(self.hand_over())
-        self._answers.put((self.name, end))
-
-    def _work(self) -> None:
-        """Ask in a thread."""
-        left = True
-        while left:
-            for group in taken_in_groups(self._asked.model, iter(self._asked.feed)):
-                if group:
-                    self._take(group)
-            self._pass_on()
-            left = self._asked.feed.wait()
-
-    # ------------------------------------------------------------------ answers
-
-    def _take(self, group: Sequence[Answered]) -> None:
-        """Keep answers, and pass them on once they are many or the first has waited."""
-        kept = self._writer.keep(self.name, group)
-        self._budget.settle(kept.answered)
-        with self._holding:
-            self._held.append(kept)
-        self._size, self._weight = self._size + kept.calls, self._weight + kept.weight
-        late = time.monotonic() - self._since > _HOLD
-        if late or self._size >= _BUNDLE or self._weight >= _BUNDLE_BYTES:
-            self._pass_on()
-
-    def _pass_on(self) -> None:
-        self._answers.put(self.hand_over())
-        self._since, self._size, self._weight = time.monotonic(), 0, 0
-
-    def hand_over(self) -> tuple[str, list[Kept]]:
-        """The model's name and its answers since the last call; thread-safe."""
-        with self._holding:
-            held, self._held = self._held, []
-        return self.name, held
 
 
 def collect(
@@ -129,7 +57,7 @@ def collect(
     spill = store.spill()
     writer = Writer(store, spill, progress, asked, budget, watch, journal)
     failures = dict(progress.given_up)
-    with _interrupts(budget), closing(spill), _metering(asked, budget), little_garbage():
+    with _interrupts(budget), closing(spill), closing(writer), _metering(asked, budget), little_garbage():
         left = list(asked)
         while left:  # again, if the budget now has room for a request that it refused
             _ask([asked[name] for name in left], writer, budget, failures)
@@ -150,55 +78,39 @@ def _ask(
     failures: dict[str, Exception],
 ) -> None:
     """Let models answer what the budget has room for; adds failures to ``failures``."""
-    answers: Queue[_Message] = Queue(maxsize=_QUEUE)
-    askers = [_Asker(model, budget, answers, writer) for model in models]
+
+    async def one(model: AskedModel) -> None:
+        writer.ended(model.name, await model.ask(partial(writer.keep, model.name)))
 
     async def every() -> None:
-        await asyncio.gather(*(asker.ask() for asker in askers))
+        await asyncio.gather(*map(one, models))
 
     asking = started(every())
     try:
-        _listen(answers, askers, writer, budget, failures)
+        _listen(len(models), writer, budget, failures)
     finally:  # also after a second Ctrl-C
         asking.cancel()
         writer.flush()
     budget.give_up()
 
 
-def _listen(
-    answers: Queue[_Message],
-    askers: Sequence[_Asker],
-    writer: Writer,
-    budget: Budget,
-    failures: dict[str, Exception],
-) -> None:
-    """Receive answers until every model has ended."""
-    running = len(askers)
+def _listen(running: int, writer: Writer, budget: Budget, failures: dict[str, Exception]) -> None:
+    """Write what arrives until every model has ended."""
     while running:
-        name: str
-        message: Any
-        try:
-            name, message = answers.get(timeout=max(0.01, writer.due - time.monotonic()))
-        except Empty:
-            name, message = "", []
-        if isinstance(message, list):
-            writer.take(name, message)
-        else:
+        for name, end in writer.news():
             running -= 1
-            if isinstance(message, Exception):
-                failures[name] = message
-                writer.give_up(name, message)
-            elif isinstance(message, BaseException):
-                raise message
-        if writer.is_due():
-            for asker in askers:  # a slow model may hold an answer while it works on the next
-                writer.take(*asker.hand_over())
-            try:
+            if isinstance(end, Exception):
+                failures[name] = end
+                writer.give_up(name, end)
+            elif end is not None:
+                raise end
+        try:
+            if writer.is_due():
                 writer.flush()
-            except QuaverError as error:  # the writer keeps the answers for a last try
-                failures.setdefault("", error)
-                budget.stop("interrupted")
-                writer.wait()
+        except QuaverError as error:  # the writer keeps the answers for a last try
+            failures.setdefault("", error)
+            budget.stop("interrupted")
+            writer.put_off()
 
 
 def _failure(failures: Mapping[str, Exception], progress: Progress) -> Exception:

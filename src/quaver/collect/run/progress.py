@@ -233,28 +233,24 @@ class Budget:
         return self._cost(request.model, prompt, completion, cached) if prompt or completion else _NOTHING
 
 
-@dataclass(slots=True)
 class _Expected:
     """The expected tokens of answers with some maximum length, learnt from those that arrived."""
 
-    n: int = 0
-    most: float = 0.0
-    sum: float = 0.0
-    squares: float = 0.0
-    characters: int = 0
-    read: int = 0
+    def __init__(self) -> None:
+        self._n = self._characters = self._read = 0
+        self._most = self._sum = self._squares = 0.0
 
     def learn(self, request: Request, read: int, written: float) -> None:
-        self.n += 1
-        self.most = max(self.most, written)
-        self.sum += written
-        self.squares += written * written
-        self.characters += _characters(request)
-        self.read += read
+        self._n += 1
+        self._most = max(self._most, written)
+        self._sum += written
+        self._squares += written * written
+        self._characters += _characters(request)
+        self._read += read
 
     def prompt(self, request: Request) -> float:
-        if self.n >= _ENOUGH and self.read:
-            return _characters(request) * self.read / self.characters
+        if self._n >= _ENOUGH and self._read:
+            return _characters(request) * self._read / self._characters
         return _characters(request) * TOKENS_A_CHARACTER + _TOKENS_A_MESSAGE * len(request.prompt.messages)
 
     def completion(self, longest: float) -> float:
@@ -262,11 +258,11 @@ class _Expected:
 
         An answer may be longer than its maximum by what a model thinks before it.
         """
-        longest = max(longest, self.most)
-        if self.n < _ENOUGH:
+        longest = max(longest, self._most)
+        if self._n < _ENOUGH:
             return longest
-        mean = self.sum / self.n
-        return min(longest, mean + 2 * sqrt(max(0.0, self.squares / self.n - mean * mean)))
+        mean = self._sum / self._n
+        return min(longest, mean + 2 * sqrt(max(0.0, self._squares / self._n - mean * mean)))
 
 
 def written(response: Response, together: int) -> float:

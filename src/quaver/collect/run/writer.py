@@ -2,69 +2,30 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
 
 from quaver._secrets import Keys
-from quaver.collect.run.feed import Feed
+from quaver.collect.run.asked_model import AskedModel
 from quaver.collect.run.journal import Journal
 from quaver.collect.run.progress import Budget, Progress
 from quaver.collect.store.database import UNFIT
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import row_of
 from quaver.collect.store.spill import Receipt, Spill, line_of, receipts
-from quaver.core.meter import NO_TRAFFIC, Meter, Metered
-from quaver.core.model import Answered, Model
+from quaver.core.meter import NO_TRAFFIC
+from quaver.core.model import Answered
 from quaver.core.records import Response
 from quaver.core.response_validation import error_line, error_response
 
-_GROUP, _GROUP_BYTES = 5000, 2**21
+_GROUP, _GROUP_BYTES = 2500, 2**21
 """Responses, and their bytes, that are written together. Each touches a page of the index of keys, so that a
 larger group takes less; only a fast model answers as many before the group is due."""
 _SHORTEST, _LONGEST, _SHARE = 0.1, 0.5, 20.0
 """Seconds between two writes: the shortest, the longest, and in between a multiple of the last write's
 duration.
 Writing each answer alone would cost more than asking."""
-
-
-class Kept(NamedTuple):
-    """Answers that arrived together and survive a kill.
-
-    Attributes:
-        answered: The requests and their responses.
-        receipts: The same, as they are stored.
-        calls: How many responses they are.
-        weight: Their size in bytes.
-    """
-
-    answered: Sequence[Answered]
-    receipts: Sequence[Receipt]
-    calls: int
-    weight: int
-
-
-@dataclass(frozen=True, slots=True)
-class AskedModel:
-    """A model that is asked in a run.
-
-    Attributes:
-        name: Its name in the study.
-        model: It.
-        source: Its number in the store.
-        feed: The requests that it can be sent, which learns what is stored.
-    """
-
-    name: str
-    model: Model
-    source: int
-    feed: Feed
-
-    @property
-    def meter(self) -> Meter | None:
-        """Counts replies that become no answer, if there can be any."""
-        return self.model.meter if isinstance(self.model, Metered) else None
 
 
 class Writer:
@@ -93,31 +54,49 @@ class Writer:
         self._store, self._spill, self._progress, self._asked = store, spill, progress, asked
         self._budget, self._watch, self._journal = budget, watch, journal
         self._keys = Keys()
-        self._group: list[tuple[Kept, str]] = []
+        self._changed, self._is_closed = threading.Condition(), False
+        self._group: list[tuple[str, Sequence[Answered], Sequence[Receipt]]] = []
+        self._ended: list[tuple[str, BaseException | None]] = []
         self._size = self._weight = 0
         self._took = 0.0
-        self.wait()
+        self.put_off()
 
-    def keep(self, model: str, group: Sequence[Answered]) -> Kept:
-        """Add answers to the spill; thread-safe.
+    # ---------------------------------------------------------------------- from any thread
+
+    def keep(self, model: str, group: Sequence[Answered]) -> Sequence[Receipt]:
+        """Keep answers, which survive a kill from now on; wait while the next group is full.
 
         A response that cannot be stored becomes an error, whose call can be asked again.
-        """
-        try:
-            return self._kept(model, group)
-        except UNFIT:
-            fitting = [
-                (request, [self._fitting(response) for response in responses]) for request, responses in group
-            ]
-            return self._kept(model, fitting)
 
-    def _kept(self, model: str, group: Sequence[Answered]) -> Kept:
-        made = receipts(group, self._asked[model].source, self._keys)
-        calls = sum(len(responses) for _, responses in group)
-        weight = self._spill.add(made)
+        Returns:
+            What survives: nothing where it came after the run was given up.
+        """
+        source = self._asked[model].source
+        try:
+            made = receipts(group, source, self._keys)
+            weight = self._spill.add(made)
+        except UNFIT:
+            group = [(request, [self._fitting(one) for one in responses]) for request, responses in group]
+            made = receipts(group, source, self._keys)
+            weight = self._spill.add(made)
         if self._spill.failed:
             self._budget.stop("interrupted")
-        return Kept(group, made, calls, weight)
+        self._budget.settle(group)
+        with self._changed:
+            while self._is_full() and not self._is_closed:
+                self._changed.wait()
+            self._group.append((model, group, made))
+            self._size += sum(len(receipt.calls) for receipt in made)
+            self._weight += weight
+            if self._is_full():
+                self._changed.notify_all()
+        return made if weight else ()
+
+    def ended(self, model: str, error: BaseException | None) -> None:
+        """A model has no more to answer, or has failed."""
+        with self._changed:
+            self._ended.append((model, error))
+            self._changed.notify_all()
 
     def _fitting(self, response: Response) -> Response:
         try:
@@ -126,12 +105,18 @@ class Writer:
             return error_response(f"the answer cannot be stored: {error_line(error)}")
         return response
 
-    def take(self, model: str, kept: Sequence[Kept]) -> None:
-        """Add answers to the next group."""
-        for one in kept:
-            self._group.append((one, model))
-            self._size += one.calls
-            self._weight += one.weight
+    def _is_full(self) -> bool:
+        return self._size >= _GROUP or self._weight >= _GROUP_BYTES
+
+    # ---------------------------------------------------------------------- from the writing thread
+
+    def news(self) -> list[tuple[str, BaseException | None]]:
+        """Wait until something is to be written or a model has ended; those that have, and why."""
+        with self._changed:
+            while not (self._ended or self.is_due()):
+                self._changed.wait(max(0.01, self._due - time.monotonic()))
+            ended, self._ended = self._ended, []
+        return ended
 
     def give_up(self, model: str, error: Exception) -> None:
         """A model is given up."""
@@ -140,14 +125,24 @@ class Writer:
 
     def is_due(self) -> bool:
         """Whether the group should be written now."""
-        return self._size >= _GROUP or self._weight >= _GROUP_BYTES or time.monotonic() >= self.due
+        return self._is_full() or time.monotonic() >= self._due
 
-    def wait(self) -> None:
+    def put_off(self) -> None:
         """Set the time when the next group is due."""
-        self.due = time.monotonic() + min(_LONGEST, max(_SHORTEST, _SHARE * self._took))
+        self._due = time.monotonic() + min(_LONGEST, max(_SHORTEST, _SHARE * self._took))
 
     def flush(self) -> None:
         """Write the group."""
+        self._note_traffic()
+        with self._changed:
+            group, self._group, self._size, self._weight = self._group, [], 0, 0
+            self._changed.notify_all()
+        if group:
+            self._write(group)
+        self.put_off()
+        self._watch(self._progress)
+
+    def _note_traffic(self) -> None:
         for name, asked in self._asked.items():
             if asked.meter is None:
                 continue
@@ -156,23 +151,33 @@ class Writer:
             self._progress.waits[name] = asked.meter.waits
             if (traffic := asked.meter.take()) != NO_TRAFFIC:
                 self._store.add_traffic(asked.source, traffic)
-        if self._group:
-            began = time.monotonic()
-            unfit = self._store.write([receipt for kept, _ in self._group for receipt in kept.receipts])
-            self._spill.forget(kept.receipts for kept, _ in self._group)
-            self._took = time.monotonic() - began
-            stored, self._group, self._size, self._weight = self._group, [], 0, 0
-            written: list[Answered] = []
-            for kept, model in stored:
-                group = [_as_stored(one, unfit) for one in kept.answered] if unfit else kept.answered
-                self._asked[model].feed.stored(group)
-                written += group
-            self._progress.count(written)
-            spent = self._budget.spent
-            self._progress.tokens, self._progress.money = spent.tokens, spent.money
-            self._journal.stored(_notable(written), self._progress)
-        self.wait()
-        self._watch(self._progress)
+
+    def _write(self, kept: Sequence[tuple[str, Sequence[Answered], Sequence[Receipt]]]) -> None:
+        """Write what was kept; where that fails, it stays for another try."""
+        began = time.monotonic()
+        try:
+            unfit = self._store.write([receipt for _, _, made in kept for receipt in made])
+        except BaseException:
+            with self._changed:
+                self._group[:0] = kept
+            raise
+        self._spill.forget(made for _, _, made in kept)
+        self._took = time.monotonic() - began
+        written: list[Answered] = []
+        for model, group, _ in kept:
+            stored = [_as_stored(one, unfit) for one in group] if unfit else group
+            self._asked[model].feed.stored(stored)
+            written += stored
+        self._progress.count(written)
+        spent = self._budget.spent
+        self._progress.tokens, self._progress.money = spent.tokens, spent.money
+        self._journal.stored(_notable(written), self._progress)
+
+    def close(self) -> None:
+        """Keep nobody waiting any more."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
 
 
 def _notable(group: Sequence[Answered]) -> list[Answered]:

@@ -34,6 +34,8 @@ class ServedModel(Defaults):
     """
 
     _model: str
+    _version: str
+    _body: Mapping[str, Any]
     _key: str
     _names_key: bool
     _usual: str
@@ -95,6 +97,26 @@ class ServedModel(Defaults):
         """What the study rests on is never left out, whatever the server refuses."""
         names = {"schema": needs.constraint, "logprobs": needs.logprobs, "seed": needs.seed}
         self._wire.needed = frozenset([*(name for name, needed in names.items() if needed), *needs.varied])
+
+    def _named(self, *parts: str, **options: object) -> str:
+        """The identity: what the model is called, options that were given, extra fields, its version."""
+        given = [f"{name}={value}" for name, value in options.items() if value]
+        fields = [f"{name}={self._body[name]!r}" for name in sorted(self._body)]
+        return " ".join([*parts, *given, *fields, self._version]).strip()
+
+    def _described(self, engine: str, **options: object) -> Mapping[str, Any]:
+        """The provenance: address, names, options, what the server refused and what a probe found."""
+        changes = self._wire.changes
+        return {
+            "engine": engine,
+            "base_url": self._url,
+            "model": self._model,
+            "version": self._version,
+            "body": dict(self._body),
+            **options,
+            **({"refused": dict(changes)} if changes else {}),
+            **self._facts,
+        }
 
     def check_key(self) -> None:
         """See that the key is in the environment.
@@ -252,8 +274,3 @@ def is_bound(url: str, usual: str, variable: str) -> bool:
     here, there = urlsplit(url), urlsplit(usual)
     same = bool(usual) and (here.scheme, here.netloc) == (there.scheme, there.netloc)
     return same or (is_here(url) and is_here(usual)) or is_named_by_environment(url, variable)
-
-
-def provenance_of(wire: Wire) -> Mapping[str, Any]:
-    """What a server has refused, for the provenance."""
-    return {"refused": dict(wire.changes)} if wire.changes else {}

@@ -12,6 +12,7 @@ from quaver.collect.run.ledger import Entry
 from quaver.collect.run.progress import Price
 from quaver.core.batch import Batched
 from quaver.core.model import Model
+from quaver.core.number_format import count
 from quaver.core.rows import Rows
 from quaver.design.calls.call_plan import Plan
 from quaver.design.paraphrase.paraphraser import ToAsk
@@ -177,7 +178,7 @@ class Forecast(Rows):
     def size(self) -> str:
         """Items × variants × decodings, in words."""
         counts = (("item", self.items), ("variant", self.variants), ("decoding", self.decodings))
-        return " × ".join(f"{n:,} {name}{'s' * (n != 1)}" for name, n in counts)
+        return " × ".join(count(n, name) for name, n in counts)
 
     def __str__(self) -> str:
         """The plan, a line a model."""
