@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 import polars as pl
@@ -55,9 +55,9 @@ class Comparison(Rows):
 
     before: str
     after: str
-    differences: Sequence[Estimate]
-    flips: pl.DataFrame
-    items: int
+    differences: Sequence[Estimate] = ()
+    flips: pl.DataFrame = field(default_factory=pl.DataFrame)
+    items: int = 0
     left_out: Sequence[str] = ()
     judgements: Sequence[Judgement] = ()
     verdicts: Sequence[Verdict] = ()

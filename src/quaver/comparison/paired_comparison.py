@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -116,30 +116,29 @@ def both_asked(before: str, after: str, by: str | None) -> QuaverError:
 
 
 def compared(
-    task: Task, bounds: Sequence[Bound], resampling: Resampling, margin: float = MARGIN
+    begun: Begun, bounds: Sequence[Bound], resampling: Resampling, margin: float = MARGIN
 ) -> Comparison:
     """What differs between the two sides of each pair, and whether the bounds hold."""
+    found, pairs = begun
 
     def differences(resampling: Resampling) -> list[Estimate]:
         estimates = list[Estimate]()
-        for pair in task.pairs:
+        for pair in pairs:
             estimates += _differences(pair, pair.asked, resampling)
         return estimates
 
     estimates, lost, gone = differences(resampling), list[Estimate](), list[Verdict]()
-    for pair in task.pairs:
+    for pair in pairs:
         judged_by = pair.judged
         lost += of_family(_differences(judged_by, pair.family, resampling), pair)
-        gone += lost_classes(judged_by, resampling.tail / len(task.pairs))
+        gone += lost_classes(judged_by, resampling.tail / len(pairs))
     lost = adjusted(lost)
-    return Comparison(
-        task.before,
-        task.after,
+    return replace(
+        found,
         differences=estimates,
-        flips=pl.concat([flips_of(pair) for pair in task.pairs], how="diagonal"),
-        items=task.items,
-        left_out=tuple(dict.fromkeys(task.left_out)),
-        notes=tuple(dict.fromkeys(task.notes)),
+        flips=pl.concat([flips_of(pair) for pair in pairs], how="diagonal"),
+        left_out=tuple(dict.fromkeys(found.left_out)),
+        notes=tuple(dict.fromkeys(found.notes)),
         judgements=judged(bounds, [*estimates, *lost], differences, resampling),
         verdicts=[verdict_on(estimate, margin) for estimate in estimates],
         losses=[*gone, *(verdict_on(estimate, margin) for estimate in lost)],
@@ -171,25 +170,8 @@ def _differences(pair: Pair, measurements: Sequence[Measurement], resampling: Re
     return [replace(estimate, cell={**pair.place, **estimate.cell}) for estimate in estimates]
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
-    """All that one comparison is about.
-
-    Attributes:
-        before: What one side is called.
-        after: What the other is.
-        pairs: The sides to compare.
-        items: How many items both have.
-        left_out: What only one side has, in words.
-        notes: What a reader must know besides.
-    """
-
-    before: str
-    after: str
-    pairs: Sequence[Pair]
-    items: int
-    left_out: Sequence[str] = ()
-    notes: Sequence[str] = ()
+Begun = tuple[Comparison, list[Pair]]
+"""A comparison of which it is known what is compared, and the sides to compare."""
 
 
 def two_studies(
@@ -199,7 +181,7 @@ def two_studies(
     *,
     measures: Sequence[str] | None,
     bounds: Sequence[Bound],
-) -> Task:
+) -> Begun:
     """Two studies of the same items."""
     left_out: list[str] = []
     whole = {study: strings_of(study) for study in dict.fromkeys((before, after))}
@@ -221,7 +203,8 @@ def two_studies(
     if shared is not None:
         pair = replace(pair, family=_by_labels(pair.family, shared), asked=_by_labels(pair.asked, shared))
     notes += _unlabelled(pair)
-    return Task(called(before, after), called(after, before), [pair], common, left_out, notes)
+    names = called(before, after), called(after, before)
+    return Comparison(*names, items=common, left_out=left_out, notes=notes), [pair]
 
 
 def _measured(
@@ -261,7 +244,7 @@ def levels_of_one(
     reference: str | None,
     measures: Sequence[str] | None,
     bounds: Sequence[Bound],
-) -> Task:
+) -> Begun:
     """The levels of one column in one study, each beside the reference."""
     frame = whole = strings_of(study)
     by = column_among(by, frame.columns)
@@ -282,7 +265,7 @@ def levels_of_one(
         measured = _measured(pair, study, whole, asked, left_out)
         pairs.append(replace(measured, classes=classes, place=place))
     last = f"{by} {others[0]}" if len(others) == 1 else f"{len(others)} others"
-    return Task(f"{by} {first}", last, pairs, len(items), left_out)
+    return Comparison(f"{by} {first}", last, items=len(items), left_out=left_out), pairs
 
 
 def _levels(study: Study, frame: pl.DataFrame, by: str, reference: str | None) -> list[str]:
@@ -358,11 +341,11 @@ def _asked(
     return [*asked, *(measurements(before.source, more, frame) if more else ())]
 
 
-def by_field(before: Study, after: Study, task_of: Callable[[Study, Study, Mapping[str, str]], Task]) -> Task:
+def by_field(before: Study, after: Study, begin: Callable[[Study, Study, Mapping[str, str]], Begun]) -> Begun:
     """The comparison of each field that both studies have, as one; of studies of one label set, theirs."""
     own, others = before.fields, after.fields
     if not own and not others:
-        return task_of(before, after, {})
+        return begin(before, after, {})
     common = [name for name in own if name in others]
     if not common:
         raise MeasureError(
@@ -371,18 +354,19 @@ def by_field(before: Study, after: Study, task_of: Callable[[Study, Study, Mappi
             expected="fields of the same name",
             found=f"{', '.join(own) or 'none'}; {', '.join(others) or 'none'}",
         )
-    tasks = {name: task_of(own[name], others[name], {FIELD: name}) for name in common}
-    whole = next(iter(tasks.values()))
+    pairs, items, names = list[Pair](), 0, ("", "")
+    left_out = [
+        f"field {name}, which only one of them has" for name in {**own, **others} if name not in common
+    ]
+    notes = list[str]()
+    for name in common:
+        found, of_field = begin(own[name], others[name], {FIELD: name})
+        if not pairs:
+            names = found.before, found.after
+        pairs += of_field
+        items = max(items, found.items)
+        left_out += [f"{name}: {line}" for line in found.left_out]
+        notes += [f"{name}: {line}" for line in found.notes]
     if before is not after:
-        whole = replace(whole, before=called(before, after), after=called(after, before))
-    lone = [name for name in {**own, **others} if name not in common]
-    return replace(
-        whole,
-        pairs=[pair for task in tasks.values() for pair in task.pairs],
-        items=max(task.items for task in tasks.values()),
-        left_out=[
-            *(f"field {name}, which only one of them has" for name in lone),
-            *(f"{name}: {line}" for name, task in tasks.items() for line in task.left_out),
-        ],
-        notes=[f"{name}: {line}" for name, task in tasks.items() for line in task.notes],
-    )
+        names = called(before, after), called(after, before)
+    return Comparison(*names, items=items, left_out=left_out, notes=notes), pairs
