@@ -110,7 +110,6 @@ def escaped(text: str, original: str) -> str:
 
 _SHORT = r"(?<!\be\.g)(?<!\bi\.e)(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bvs)(?<!\betc)(?<!\b[A-Z])"
 _END = re.compile(rf"(?:(?:{_SHORT}\.|[!?…])[\"'”’)\]]*(?=\s|\Z)|\n)\s*")
-_CLAUSE = re.compile(r"[,;:]\s+|\s+[-–—]\s+|\s+(?=(?:and|or|but|which|where|if)\s)")
 
 
 def sentences(text: str) -> list[str]:
@@ -119,15 +118,5 @@ def sentences(text: str) -> list[str]:
     >>> sentences("Is it good, e.g. kind? Answer.  Now.")
     ['Is it good, e.g. kind? ', 'Answer.  ', 'Now.']
     """
-    return _cut(text, _END)
-
-
-def clauses(sentence: str) -> list[str]:
-    """The parts of a sentence between its commas, dashes and conjunctions, each with what follows it."""
-    return _cut(sentence, _CLAUSE)
-
-
-def _cut(text: str, pattern: re.Pattern[str]) -> list[str]:
-    """A text in pieces, each of which ends with a match."""
-    edges = [0, *(match.end() for match in pattern.finditer(text)), len(text)]
+    edges = [0, *(match.end() for match in _END.finditer(text)), len(text)]
     return [text[start:end] for start, end in pairwise(edges) if start < end]

@@ -1,8 +1,8 @@
 """``pegasus``: the paraphraser of Barrie, Palaiologou & Törnberg (2024), sampled at rising temperatures.
 
 ``tuner007/pegasus_paraphrase`` reads and writes at most 60 tokens, and was trained on single sentences: it
-silently cuts off a longer text. The instruction is therefore split into sentences (a very long one at its
-commas and conjunctions); each is reworded separately, and they are joined again.
+silently cuts off a longer text. The instruction is therefore split into sentences, which are reworded one by
+one and joined again.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from quaver.design.paraphrase.llm_paraphraser import Drawn, Sampled
-from quaver.design.paraphrase.meaning import clauses, placeholders, sentences
+from quaver.design.paraphrase.meaning import placeholders, sentences
 from quaver.design.paraphrase.paraphraser import Count, PromptContext, Work
 from quaver.errors import SpecError, Unavailable
 
@@ -37,7 +37,6 @@ class Pegasus(Sampled):
             the most likely ones are used, as in the paper; 1 samples each paraphrase separately.
         top_k: The number of tokens to sample from at each step; 0 for all.
         tries: The most answers to draw for each paraphrase.
-        batch: The number of sentences reworded together.
         device: ``cpu``, ``cuda``, …; by default the accelerator, if there is one.
         cut_off: What becomes of a paraphrase that does not end within the limit, as most do at temperature 5:
             ``drop`` it and draw another, or ``keep`` it as it is, with ``cut_off`` in its annotations.
@@ -46,7 +45,6 @@ class Pegasus(Sampled):
     model: str = "tuner007/pegasus_paraphrase"
     beams: Count = 50
     top_k: Annotated[int, Field(ge=0)] = 50
-    batch: Count = 8
     device: str | None = None
     _usual: ClassVar[Sequence[float]] = TEMPERATURES
     _seeded: ClassVar[str] = "pegasus"
@@ -73,10 +71,7 @@ class Pegasus(Sampled):
     ) -> Iterable[Drawn]:
         pieces = _pieces(context.prompt.instruction, source)
         texts = [text for text, _, is_reworded in pieces if is_reworded]
-        made: list[list[tuple[str, bool]]] = []
-        for index in range(0, len(texts), self.batch):
-            batch = texts[index : index + self.batch]
-            made += source.sample(batch, count, temperature, self.beams, self.top_k, seed + index)
+        made = source.sample(texts, count, temperature, self.beams, self.top_k, seed)
         for sentences_drawn in zip(*made, strict=True):
             drawn, whole = iter(sentences_drawn), ""
             for text, space, is_reworded in pieces:
@@ -86,17 +81,23 @@ class Pegasus(Sampled):
 
 
 _Piece = tuple[str, str, bool]
-"""A sentence or a part of one, the white space after it, and whether it is reworded."""
+"""A sentence, the white space after it, and whether it is reworded."""
 
 
 def _pieces(instruction: str, sampler: _Sampler) -> list[_Piece]:
-    """The instruction in pieces that fit the model; those with placeholders stay unchanged."""
+    """The sentences of the instruction; those with placeholders stay unchanged."""
     pieces = []
     for sentence in sentences(instruction):
-        is_reworded = bool(sentence.strip()) and not placeholders(sentence)
-        for part in _fitting(sentence, sampler) if is_reworded else [sentence]:
-            text = part.rstrip()
-            pieces.append((text, part[len(text) :], is_reworded))
+        text = sentence.rstrip()
+        is_reworded = bool(text) and not placeholders(text)
+        if is_reworded and sampler.tokens(text) > sampler.limit:
+            raise SpecError(
+                f"a sentence is too long for the model, which reads {sampler.limit} tokens",
+                where="prompt.instruction",
+                expected="shorter sentences",
+                found=f"{sampler.tokens(text)} tokens: {text[:80]}",
+            )
+        pieces.append((text, sentence[len(text) :], is_reworded))
     if not any(is_reworded for *_, is_reworded in pieces):
         raise SpecError(
             "every sentence of the instruction has a placeholder, which this model would lose",
@@ -104,26 +105,6 @@ def _pieces(instruction: str, sampler: _Sampler) -> list[_Piece]:
             found=instruction[:120],
         )
     return pieces
-
-
-def _fitting(sentence: str, sampler: _Sampler) -> list[str]:
-    """A sentence in as few parts as the model's limit allows."""
-    if sampler.tokens(sentence) <= sampler.limit:
-        return [sentence]
-    parts: list[str] = []
-    for clause in clauses(sentence):
-        if sampler.tokens(clause) > sampler.limit:
-            raise SpecError(
-                f"a sentence is too long for the model, which reads {sampler.limit} tokens",
-                where="prompt.instruction",
-                expected="a full stop, comma or conjunction before that",
-                found=f"{sampler.tokens(clause)} tokens: {clause[:80]}",
-            )
-        if parts and sampler.tokens(parts[-1] + clause) <= sampler.limit:
-            parts[-1] += clause
-        else:
-            parts.append(clause)
-    return parts
 
 
 class _Sampler:
