@@ -139,15 +139,23 @@ def _names(file: str, grid: Sequence[_Numbered], columns: Sequence[int]) -> list
             found=", ".join(name for name in names if name)[:120],
             fix=f"give column {column} a name, or empty it; delete the rows above the columns' names",
         )
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
+    check_names(names, f"{file}: row {first}")
+    return names
+
+
+def check_names(names: Sequence[str], where: str) -> None:
+    """Refuse columns of one name.
+
+    Raises:
+        ItemError: Two columns have it.
+    """
+    if twice := next((name for name in names if names.count(name) > 1), None):
         raise ItemError(
             f"two columns are named {twice!r}",
-            where=f"{file}: row {first}",
+            where=where,
             expected="a different name for each column",
             fix="rename one of them in the file",
         )
-    return names
 
 
 def letters(column: int) -> str:

@@ -18,6 +18,7 @@ import polars as pl
 from quaver.core.input_budget import TooLarge, read_parquet
 from quaver.core.meter import little_garbage
 from quaver.core.number_format import count, text_of
+from quaver.design.items.spreadsheet_files import check_names, read_spreadsheet
 from quaver.errors import ItemError, SpecError, nearest
 
 
@@ -128,13 +129,6 @@ def _translated(path: Path, encoding: str, hint: str) -> Iterator[None]:
     """Turn what a reader raises into one error that says what to do."""
     try:
         yield
-    except _SingleCell as error:
-        raise ItemError(
-            "the header is a single cell",
-            where=f"{path.name}:1",
-            found=error.header[:120],
-            fix=f"say what separates the cells: {hint.format(name='separator', value=error.separator)}",
-        ) from None
     except FileNotFoundError:
         raise ItemError(
             "there is no such file of items",
@@ -216,13 +210,6 @@ def cells_of_lines(lines: Iterable[str], separator: str, quote: str | None) -> A
     return csv.reader(chain([first], rest), delimiter=separator, strict=True, **quoting)  # type: ignore[arg-type]
 
 
-class _SingleCell(Exception):
-    """The header does not contain the separator, but a character that often is one."""
-
-    def __init__(self, header: str, separator: str) -> None:
-        self.header, self.separator = header, separator
-
-
 def _records(reader: Any, path: Path, hint: str) -> Iterator[Row]:
     """The rows of a text file."""
     no_quotes = f"if quotation marks are text, {hint.format(name='quote', value='none')}"
@@ -231,7 +218,12 @@ def _records(reader: Any, path: Path, hint: str) -> Iterator[Row]:
         if not header:
             return
         if len(header) == 1 and (other := next((sign for sign in ";\t|" if sign in header[0]), None)):
-            raise _SingleCell(header[0], json.dumps(other))
+            raise ItemError(
+                "the header is a single cell",
+                where=f"{path.name}:1",
+                found=header[0][:120],
+                fix=f"say what separates the cells: {hint.format(name='separator', value=json.dumps(other))}",
+            )
         if header.count("") > 1:
             raise ItemError(
                 "the first row does not name the columns",
@@ -240,13 +232,7 @@ def _records(reader: Any, path: Path, hint: str) -> Iterator[Row]:
                 found=", ".join(cell for cell in header if cell)[:120] or "empty cells",
                 fix="if a title stands there, delete the rows above the columns' names",
             )
-        if twice := [name for name in header if header.count(name) > 1]:
-            raise ItemError(
-                f"two columns are named {twice[0]!r}",
-                where=f"{path.name}:1",
-                expected="a different name for each column",
-                fix="rename one of them in the file",
-            )
+        check_names(header, f"{path.name}:1")
         for cells in reader:
             if not cells or (len(cells) > 1 and not any(cells)):  # an empty line, or a sheet's empty row
                 continue
@@ -269,9 +255,6 @@ def _records(reader: Any, path: Path, hint: str) -> Iterator[Row]:
 
 
 def _spreadsheet(path: Path, how: dict[str, Any]) -> list[Row]:
-    # here, and not above: most studies have no spreadsheet, and its engine takes a while to load
-    from quaver.design.items.spreadsheet_files import read_spreadsheet
-
     placed = read_spreadsheet(path, how["sheet"], how["hint"].format(name="sheet", value="{value}"))
     return [Row(cells.items(), file, row) for cells, file, row in placed]
 
