@@ -1,13 +1,16 @@
 """What the engine keeps for every measure, whatever it measures: its input, its arguments, its columns."""
 
+import math
+
 import polars as pl
 import pytest
 
+from quaver.core import registry
 from quaver.errors import MeasureError
 from quaver.estimation.coded_columns import Gathered
 from quaver.testing.frames import noisy_annotations
 from quaver.testing.recipes import plugins
-from quaver.testing.test_measures import TWO, compares_evaluators, measured, with_another_evaluator
+from quaver.testing.test_measures import TWO, compares_evaluators, measured, point, with_another_evaluator
 
 TEXTS = ["item", "variant", "label", "gold", "model", "decoding", "status", "evaluator"]
 SAME = {
@@ -66,3 +69,24 @@ def test_refuses_two_annotations_in_one_place_and_several_evaluators(name):
     if not compares_evaluators(name):
         with pytest.raises(MeasureError, match="several evaluators"):
             measured(name, pl.concat([frame, frame.with_columns(evaluator=pl.lit("f"))]))
+
+
+def test_does_not_move_much_when_the_data_are_there_four_times(name):
+    frame = noisy_annotations(60, models=TWO)
+    copies = [frame.with_columns(item=pl.col("item") + suffix) for suffix in "wxyz"]
+    options = {"resamples": 200}
+    if "fixed" in registry.load("measures", name).estimands:  # more items say no more of other prompts
+        options["estimand"] = "fixed"
+    ones, fours = (measured(name, one, **options) for one in (frame, pl.concat(copies)))
+    for estimate, four in zip(ones, fours, strict=True):
+        if estimate.value is None:
+            continue
+        # Small-sample corrections (alpha's n − 1, pairs of an item with itself) move it a little.
+        assert point(name, four) == pytest.approx(point(name, estimate), abs=0.02)
+        if estimate.low is not None:
+            assert width(four) < 0.8 * width(estimate)
+
+
+def width(estimate):
+    """How wide its interval is; without one, endless."""
+    return math.inf if estimate.low is None or estimate.high is None else estimate.high - estimate.low

@@ -79,11 +79,6 @@ def check(estimate: Estimate, name: str) -> None:
         assert estimate.low <= estimate.value <= estimate.high, "a value outside its own interval"
 
 
-def width(estimate: Estimate) -> float:
-    """How wide its interval is; without one, endless."""
-    return math.inf if estimate.low is None or estimate.high is None else estimate.high - estimate.low
-
-
 def point(name: str, estimate: Estimate) -> float | None:
     """The estimate of all items, for a measure whose value is a mean over samples that are drawn."""
     value: float | None = estimate.details["whole"] if recipe(name).is_drawn else estimate.value
@@ -165,21 +160,6 @@ class TestEveryMeasure:
     def test_says_a_value_or_a_reason(self, name: str, frame: str) -> None:
         assert measured(name, DEGENERATE[frame])
         measured(name, DEGENERATE[frame], by=["variant"])
-
-    def test_does_not_move_much_when_the_data_are_there_four_times(self, name: str) -> None:
-        frame = noisy_annotations(60, models=TWO)
-        copies = [frame.with_columns(item=pl.col("item") + suffix) for suffix in "wxyz"]
-        options: dict[str, Any] = {"resamples": 200}
-        if "fixed" in registry.load("measures", name).estimands:  # more items say no more of other prompts
-            options["estimand"] = "fixed"
-        ones, fours = (measured(name, one, **options) for one in (frame, pl.concat(copies)))
-        for estimate, four in zip(ones, fours, strict=True):
-            if estimate.value is None:
-                continue
-            # Small-sample corrections (alpha's n − 1, pairs of an item with itself) move it a little.
-            assert point(name, four) == pytest.approx(point(name, estimate), abs=0.02)
-            if estimate.low is not None:
-                assert width(four) < 0.8 * width(estimate)
 
     def test_an_answer_without_a_label_counts_as_the_declaration_says(self, name: str) -> None:
         measure = registry.load("measures", name)
