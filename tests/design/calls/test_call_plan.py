@@ -12,7 +12,6 @@ from quaver.core.records import Condition, Decoding, Item, Label, LabelSet, Resp
 from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import fingerprint
-from quaver.design.prompts.rendering import PromptWriter
 
 LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative")))
 TEXT_FIRST = "{{ text }}\n\n{{ instruction }}\n{{ postfix }}"
@@ -351,17 +350,3 @@ def test_prompts_that_occur_twice_are_found(texts, parts):
     made = plan(experiment(texts, [variant(str(at), **part) for at, part in enumerate(parts)]))
     prompts = list(prompts_in_order(made))
     assert made.order.survey.twins == {hash(prompt) for prompt in prompts if prompts.count(prompt) > 1}
-
-
-@pytest.mark.parametrize("frame", ["chat", "plain"])
-@pytest.mark.parametrize("system", ["", "You are fair. {{ answers }}"])
-@pytest.mark.parametrize("layout", [TEXT_FIRST, INSTRUCTION_FIRST, "{{ examples }}\n{{ text }}"])
-@pytest.mark.parametrize("shots", [(), (Item("9", {"text": "fine"}, "pos"),)])
-def test_a_prompt_is_the_same_with_and_without_the_short_way(shots, layout, system, frame):
-    parts = {"layout": layout, "system": system, "frame": frame}
-    asked = experiment(["{{ text }} {% x %}", "Grüße\x1e"], [variant("a", examples=shots, **parts)])
-    made = PromptWriter(asked.variants[0], LABELS)
-    short = [made.write(item, made.text(item)) for item in asked.items]
-    assert made._frame is not None
-    made._frame = None
-    assert short == [made.write(item, made.text(item)) for item in asked.items]

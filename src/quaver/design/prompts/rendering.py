@@ -6,13 +6,13 @@ import json
 import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from quaver.core.label_values import Codebook, TaskField
-from quaver.core.records import Item, LabelSet, Message, Numbers, Prompt, Variant, constructor
+from quaver.core.records import Item, LabelSet, Message, Numbers, Prompt, Variant
 from quaver.design.items.answer_options import Listed, options_of
 from quaver.design.prompt_words import ENGLISH, words_in
-from quaver.design.prompts.templates import around, literal, names_in, render
+from quaver.design.prompts.templates import literal, names_in, render
 from quaver.errors import ItemError
 
 PROMPT_NAMES = ("labels", "answers", "item", "options")
@@ -25,12 +25,6 @@ columns; and the item's own ``options`` in the same order, each with ``code``, `
 
 _PER_ITEM = frozenset(["item", "text", "options"])
 _PARTS = ("instruction", "postfix", "question", "system")
-
-_MESSAGE, _PROMPT = constructor(Message), constructor(Prompt)
-
-_Frame = tuple[tuple[Message, ...], Literal["user", "plain"], str, str, str]
-"""The messages before the last one; the last one's role, its content before and after the item's text; the
-question."""
 
 
 class PromptWriter:
@@ -79,7 +73,6 @@ class PromptWriter:
         self._examples = ""
         self._turns: tuple[Message, ...] = ()
         self._show_examples()
-        self._frame = self._framed()
 
     def text(self, item: Item) -> str:
         """An item's text under this variant."""
@@ -87,9 +80,6 @@ class PromptWriter:
 
     def write(self, item: Item, text: str) -> Prompt:
         """The prompt to send."""
-        if self._frame is not None:
-            lead, role, before, after, question = self._frame
-            return _PROMPT(((*lead, _MESSAGE((role, f"{before}{text}{after}"))), text, question))
         values = self._values(item, text)
         content = render(self._variant.layout, values, where=f"{self._variant.id}, item {item.id}: layout")
         system, question = values["system"], values["question"]
@@ -103,23 +93,6 @@ class PromptWriter:
         if self._examples:
             question = f"{self._examples}\n\n{question}"
         return Prompt(messages, text, question)
-
-    def _framed(self) -> _Frame | None:
-        """All of a prompt but the item's text, where that is the same for every item."""
-        if self._moving or self._has_options:
-            return None
-        found = around(self._variant.layout, "text", self._fixed)
-        if found is None:
-            return None
-        before, after = found
-        system, question = self._fixed["system"], self._fixed["question"]
-        if self._examples:
-            question = f"{self._examples}\n\n{question}"
-        if self._variant.frame == "plain":
-            blocks = [block for block in (system, *self._blocks) if block]
-            return (), "plain", "".join(f"{block}\n\n" for block in blocks) + before, after, question
-        lead = (Message("system", system), *self._turns) if system else self._turns
-        return lead, "user", before, after, question
 
     def _values(self, item: Item, text: str) -> dict[str, Any]:
         """The values of all names in the layout."""

@@ -145,23 +145,6 @@ def _plain(template: str) -> tuple[tuple[str, str | None], ...] | None:
     return tuple(parts)
 
 
-def around(template: str, name: str, values: Mapping[str, Any]) -> tuple[str, str] | None:
-    """The texts that a template writes before and after a value; None unless it writes that once, as it is.
-
-    >>> around("{{ task }}: {{ text }}!", "text", {"task": "Sort"})
-    ('Sort: ', '!')
-    >>> around("{{ text | upper }}", "text", {}), around("{{ text }}{{ text }}", "text", {})
-    (None, None)
-    """
-    parts = _plain(template) or ()
-    names = [one for _, one in parts if one is not None]
-    if names.count(name) != 1 or any(one != name and one not in values for one in names):
-        return None
-    index = [one for _, one in parts].index(name)
-    written = [text if one is None else str(_written(values[one])) for text, one in parts if one != name]
-    return "".join(written[:index]), "".join(written[index:])
-
-
 def literal(text: str) -> str:
     """A template that renders to a given text, whatever it contains.
 
