@@ -68,7 +68,7 @@ def experiment(items: int, layout: str, decoding: dict[str, Any], paraphrases: S
             "prompt": {"instruction": first, "layout": layout},
             "variants": [
                 {"use": "instructions", "texts": {str(n): text for n, text in enumerate(others)}},
-                {"use": "formats", "formats": FORMATS},
+                {"use": "prompts", "factor": "format", "prompts": FORMATS},
             ],
             "models": [{"name": "m", "use": "llamacpp", "model": MODEL}],
             "decoding": {"d": decoding},

@@ -85,7 +85,7 @@ def study(asked: argparse.Namespace, folder: Path) -> Study:
         **base,
         "name": "evaluators",
         "items": {**base["items"], "source": str(source), "sample": asked.items},
-        "variants": [{"use": "formats", "formats": formats}],
+        "variants": [{"use": "prompts", "factor": "format", "prompts": formats}],
         "models": [{"name": "model", "use": "llamacpp", "model": asked.model, "context": 1024}],
         "decoding": {"greedy": {"max_tokens": asked.tokens}},
         "evaluators": EVALUATORS,

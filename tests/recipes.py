@@ -83,23 +83,23 @@ _VARIANTS: Mapping[str, Recipe] = {
         sets_length=True,
         rebuilds=True,
     ),
-    "formats": Recipe(
-        {
-            "formats": {"digits": {"postfix": "0 or 1?", "answers": {"pos": "1", "neg": "0"}}},
-            "original": True,
-        }
-    ),
     "label_names": Recipe(
         {"names": ["name", "code", "letter", "number", "synonym"]}, original={"label_name": "name"}
     ),
     "label_order": Recipe({"orders": "rotations"}),
     "option_order": Recipe(prompt=replace(PROMPT, answers={"pos": "A", "neg": "B"})),
     "paraphrases": Recipe({"engine": "surface", "k": 2}, rewords=True),
-    "perturbations": Recipe({"paraphrase": "Good or bad?"}, sets_length=True, rebuilds=True),
-    "position": Recipe(original={"position": "after"}),
+    "prompts": Recipe(
+        {
+            "prompts": {
+                "original": {},
+                "digits": {"postfix": "0 or 1?", "answers": {"pos": "1", "neg": "0"}},
+                "defined": {"definitions": True, "examples_of_each": 1},
+                "moved": {"layout": "{{ question }}\n{{ text }}", "max_tokens": 9},
+            }
+        }
+    ),
     "shots": Recipe({"k": [0, 1, 2]}, original={"shots": "0-shot"}),
-    "strategies": Recipe(original={"strategy": "simple"}),
-    "treatments": Recipe({"original": True}),
     "instructions": Recipe(
         {"texts": {"plain": "Good or bad?", "polite": "Would you say good or bad?"}}, rewords=True
     ),

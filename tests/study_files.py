@@ -198,10 +198,10 @@ _LINES = (
 
 
 _FAMILIES = (
-    *("{use: strategies}", "{use: shots, k: [0, 1]}", "{use: treatments}", "{use: position}"),
+    *("{use: prompts, prompts: {a: {}, b: {definitions: true}}}", "{use: shots, k: [0, 1]}"),
     *("{use: paraphrases, engine: surface, n: 3}", "{use: option_order}"),
-    *("{use: label_order, orders: all}", "{use: label_names}", "{use: factors}", "{use: perturbations}"),
-    *("{use: formats, formats: [letters]}", '{use: instructions, texts: {a: "{{ text"}}'),
+    *("{use: label_order, orders: all}", "{use: label_names}", "{use: factors}"),
+    *("{use: prompts, prompts: [letters]}", '{use: instructions, texts: {a: "{{ text"}}'),
 )
 
 

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.long
 CUT = {
     "stability": {"decoding": {"again": {"repeats": 2, "max_tokens": 3}, "reworded": {"repeats": 1}}},
     "sensitivity": {"decoding": {"greedy": {"max_tokens": 3}}},
-    "audit": {},
+    "audit": {"decoding": {"greedy": {"max_tokens": 2}}},
     "mcq": {"decoding": {"at": {"repeats": 2}}},
     "factorial": {},
     "judge": {"decoding": {"judged": {"repeats": 2}}},
@@ -30,8 +30,8 @@ CUT = {
 FAMILY = {
     "stability": {"k": 1},
     "sensitivity": {"k": 1},
-    "audit": {"answer_tokens": 2, "reasoning_tokens": 4},
-    "mcq": {"treatments": {f"T{n}": {"max_tokens": 4} for n in range(6)}},
+    "audit": {},
+    "mcq": {"prompts": {f"T{n}": {"max_tokens": 4} for n in range(6)}},
     "factorial": {"parts": {name: {"tokens": 3} for name in ("label", "score", "explanation")}},
     "judge": {},
     "codebook": {},

@@ -85,7 +85,7 @@ STUDIES = {
     "a decoding without a name": ("decoding: {temperature: 1}", "12", "{greedy: {temper"),
     "a list of decodings": ("decoding: [0.7]", "12: decoding", '"greedy"'),
     "measures as a text": ("measures: accuracy", "12: measures", "[accuracy]"),
-    "variants without a dash": ("variants: {use: position}", "12: variants", "dash"),
+    "variants without a dash": ("variants: {use: label_order}", "12: variants", "dash"),
     "a budget as a number": ("budget: 5", "12: budget", '"money": 5'),
     # files
     "a file of items": (("items.csv", "itmes.csv"), "itmes.csv", "'items.csv'?"),

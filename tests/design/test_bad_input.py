@@ -26,8 +26,8 @@ STUDIES = [
     ),
     ("variants:\n  - instructions", "13: variants[0].texts", "missing"),
     (
-        "variants:\n  - use: formats\n    formats:\n      digits: {postfixx: Say.}",
-        "15: variants[0].formats.digits",
+        "variants:\n  - use: prompts\n    prompts:\n      digits: {postfixx: Say.}",
+        "15: variants[0].prompts.digits",
         "postfix",
     ),
     (
@@ -71,7 +71,7 @@ STUDIES = [
     ),
     (
         "variants:\n  - {use: instructions, texts: {a: Is it?}}\n"
-        "  - {use: formats, factor: paraphrase, formats: {b: {postfix: Say.}}}",
+        "  - {use: prompts, factor: paraphrase, prompts: {b: {postfix: Say.}}}",
         "14: variants[1]",
         "factor:",
     ),
@@ -99,17 +99,17 @@ STUDIES = [
         "12: variants: factor paraphrase",
         "two levels",
     ),
-    ("variants:\n  - {use: formats, formats: {}}", "12: variants: factor format", "no level"),
+    ("variants:\n  - {use: prompts, prompts: {}}", "12: variants: factor version", "no level"),
     (
         "variants:\n"
         "  - {use: instructions, factor: a, texts: {'1': One?, '1,b=2': Two?}}\n"
-        "  - {use: formats, factor: b, formats: {'3': {postfix: 3}, '2,b=3': {postfix: 4}}}",
+        "  - {use: prompts, factor: b, prompts: {'3': {postfix: 3}, '2,b=3': {postfix: 4}}}",
         "12: variants",
         "commas",
     ),
     (
-        "variants:\n  - {use: formats, formats: {a: {postfix: Say., answers: {positiv: P}}}}",
-        "13: variants[0]: format a: answers",
+        "variants:\n  - {use: prompts, prompts: {a: {postfix: Say., answers: {positiv: P}}}}",
+        "13: variants[0]: prompts: a: answers",
         "'positive'",
     ),
     (("items.csv\n  id: id", "anes96\n  options: {yaer: 1996}"), "5: items.options.yaer", "remove it"),

@@ -46,7 +46,7 @@ WHOLE = {
         "warm": {"temperature": [0.5, 1.0], "constraint": "none", "logprobs": 0},
     },
     "repeats": 2,
-    "sample": {"variants": 6, "seed": 1},
+    "sample": 6,
     "evaluators": ["first_label", {"use": "exact", "name": "strict"}],
     "measures": [
         {

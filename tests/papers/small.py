@@ -105,15 +105,20 @@ STUDIES = {
     "errica-2025": PROMPT
     + """\
   variants:
-    - {use: strategies, strategies: {simple: {}, detailed: {definitions: true}}}
+    - {use: prompts, factor: strategy, prompts: {simple: {}, detailed: {definitions: true}}}
     - {use: paraphrases, engine: file, path: words.csv}
 """,
     "karmakar-2026": PROMPT
     + """\
   variants:
-    - use: perturbations
-      which: [paraphrase, moved, examples, reasoning, bare]
-      paraphrase: Left or right?
+    - use: prompts
+      factor: perturbation
+      prompts:
+        paraphrase: {instruction: Left or right?}
+        moved: {layout: "{{ question }}\\n\\n{{ text }}"}
+        examples: {examples: 3}
+        reasoning: {postfix: "Reason first. Then write Answer: A or B.", max_tokens: 256}
+        bare: {layout: "{{ text }}\\n{{ postfix }}", instruction: "", postfix: "Label (A, B):"}
   evaluators:
     - answer_markers
     - first_character
@@ -134,9 +139,9 @@ STUDIES = {
     "choices-and-temperature": PROMPT
     + """\
   variants:
-    - use: treatments
-      treatments: {T0: {text: "", max_tokens: 8}, T1: {text: Hard now.}}
-      which: [T0, T1]
+    - use: prompts
+      factor: treatment
+      prompts: {T0: {max_tokens: 8}, T1: {postfix: Hard now.}}
   decoding:
     at: {temperature: [0.2, 0.5, 1.0], repeats: 3}
   evaluators: [first_label]

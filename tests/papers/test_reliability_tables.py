@@ -15,7 +15,16 @@ name: sides
 task: {labels: [left, right]}
 items: {source: items.csv, id: id, text: "{{ text }}", gold: gold, sample: 40}
 prompt: {instruction: Which side is it?, postfix: Answer left or right.}
-variants: [{use: perturbations, paraphrase: Left or right?}]
+variants:
+  - use: prompts
+    factor: perturbation
+    prompts:
+      original: {}
+      paraphrase: {instruction: Left or right?}
+      moved: {layout: "{{ question }}\\n\\n{{ text }}"}
+      examples: {examples: 3}
+      reasoning: {postfix: "Reason first. Then write Answer: left or right.", max_tokens: 256}
+      bare: {layout: "{{ text }}\\n{{ postfix }}", instruction: "", postfix: "Label (left, right):"}
 models:
   - {name: small, use: function}
   - {name: middle, use: function}

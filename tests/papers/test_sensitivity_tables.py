@@ -21,7 +21,7 @@ task:
 items: {source: items.csv, id: id, text: "{{ text }}", gold: gold}
 prompt: {instruction: Which side is it?, postfix: Answer Left or Right.}
 variants:
-  - {use: strategies, strategies: {simple: {}, detailed: {definitions: true}}}
+  - {use: prompts, factor: strategy, prompts: {simple: {}, detailed: {definitions: true}}}
   - {use: paraphrases, engine: file, path: words.csv}
 models: [{name: one, use: function}]
 """

@@ -16,11 +16,11 @@ task: {labels: [left, right]}
 items: {source: items.csv, id: id, text: "{{ text }}", gold: gold}
 prompt: {instruction: Which side is it?}
 variants:
-  - use: treatments
-    treatments:
-      T0: {text: "", max_tokens: 8}
-      T1: {text: Hard now.}
-    which: [T0, T1]
+  - use: prompts
+    factor: treatment
+    prompts:
+      T0: {max_tokens: 8}
+      T1: {postfix: Hard now.}
 models: [{name: one, use: function}]
 decoding:
   at: {temperature: [0.2, 0.5, 1.0], repeats: 4}

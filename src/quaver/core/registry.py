@@ -12,7 +12,7 @@ line there. Each kind has its protocol:
 group               protocol
 =================== ==============================================
 quaver.items        ``quaver.design.items.item_table.ItemSource``
-quaver.variants     ``quaver.design.variants.perturbations.VariantFamily``
+quaver.variants     ``quaver.design.variants.rewordings.VariantFamily``
 quaver.paraphrasers ``quaver.design.paraphrase.paraphraser.Paraphraser``
 quaver.models       ``quaver.core.model.Model``
 quaver.follow_ups   ``quaver.design.prompts.follow_ups.FollowUp``

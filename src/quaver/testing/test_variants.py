@@ -6,7 +6,7 @@ import pytest
 
 from quaver.core.records import Variant
 from quaver.design.factor_levels import ORIGINAL, cross
-from quaver.design.variants.perturbations import VariantFamily
+from quaver.design.variants.rewordings import VariantFamily
 from quaver.testing.prompts import LABELS, PROMPT, context
 from quaver.testing.recipes import Recipe, built, plugins, recipe_of
 

@@ -9,11 +9,14 @@ from quaver.errors import SpecError, UnknownName
 FAMILIES = [
     {"use": "instructions", "texts": {"curt": "Positive?", "long": "Would you call it positive?"}},
     {
-        "use": "formats",
-        "formats": {"digits": {"postfix": "0 or 1.", "answers": {"positive": "1", "negative": "0"}}},
+        "use": "prompts",
+        "factor": "format",
+        "prompts": {
+            "original": {},
+            "digits": {"postfix": "0 or 1.", "answers": {"positive": "1", "negative": "0"}},
+        },
     },
 ]
-FAMILIES[1]["original"] = True
 
 
 def study(folder, **parts):
@@ -125,9 +128,7 @@ def test_a_model_or_a_decoding_may_be_asked_in_a_part_of_the_design(tmp_path):
         ({"decoding": {"hot": {"only": {"format": "digit"}}}}, UnknownName, "unknown level 'digit'"),
         (
             {
-                "sample": {
-                    "variants": ["paraphrase=original,format=digits", "paraphrase=curt,format=original"]
-                },
+                "sample": ["paraphrase=original,format=digits", "paraphrase=curt,format=original"],
                 "decoding": {"hot": {"only": {"paraphrase": "curt", "format": "digits"}}},
             },
             SpecError,
@@ -145,12 +146,12 @@ def test_what_can_never_be_asked_is_refused(tmp_path, parts, error, message):
 
 def test_a_sample_is_seeded_keeps_the_first_and_the_order(tmp_path):
     full = ids(study(tmp_path))
-    made = study(tmp_path, sample={"variants": 4})
+    made = study(tmp_path, sample=4)
     assert len(made.variants) == 4
     assert ids(made)[0] == full[0]
     assert ids(made) == [name for name in full if name in ids(made)]
-    assert ids(study(tmp_path, sample={"variants": 4})) == ids(made)
-    drawn = {tuple(ids(study(tmp_path, sample={"variants": 4, "seed": seed}))) for seed in range(20)}
+    assert ids(study(tmp_path, sample=4)) == ids(made)
+    drawn = {tuple(ids(study(tmp_path, sample=4, seed=seed))) for seed in range(20)}
     assert len(drawn) > 5
     (note,) = made.notes
     assert "4 of 6 variants" in note
@@ -158,7 +159,7 @@ def test_a_sample_is_seeded_keeps_the_first_and_the_order(tmp_path):
 
 
 def test_a_sample_of_all_is_all(tmp_path):
-    made = study(tmp_path, sample={"variants": 6})
+    made = study(tmp_path, sample=6)
     assert (len(made.variants), made.notes) == (6, [])
 
 

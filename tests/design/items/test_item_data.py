@@ -193,7 +193,7 @@ def test_a_condition_that_cannot_be_is_one_error(tmp_path, where, kind, said):
 
 
 @pytest.mark.parametrize(
-    "variants", ["{use: shots, k: 4}", "{use: strategies, strategies: {one-shot: {examples: 1}}}"]
+    "variants", ["{use: shots, k: 4}", "{use: prompts, prompts: {one-shot: {examples_of_each: 1}}}"]
 )
 def test_examples_come_from_the_other_table_and_never_are_texts_that_are_labelled(tmp_path, variants):
     (tmp_path / "train.csv").write_text(POOL + "Dreadful,negative\n")

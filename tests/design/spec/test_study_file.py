@@ -26,8 +26,9 @@ prompt:
   instruction: Is it?
   answers: {1: 2, 0: 3}
 variants:
-  - use: formats
-    formats:
+  - use: prompts
+    factor: format
+    prompts:
       1: {postfix: Say., answers: {1: 7, 0: 8}}
   - use: instructions
     texts: {1: One?, 2: Two?}
@@ -107,7 +108,7 @@ def test_a_misplaced_key_whose_value_has_keys_that_are_no_text(tmp_path: Path, k
 STUDIES = {
     "codes": CODES,
     "grids and nesting": STUDY
-    + "variants: [{use: instructions, texts: {b: B?}}]\nsample: {variants: 2}\n"
+    + "variants: [{use: instructions, texts: {b: B?}}]\nsample: 2\n"
     + "decoding: {hot: {temperature: [0.5, 1], top_p: [0.9], only: {paraphrase: [b]}}}\n",
     "short forms": STUDY
     + "variants: []\nevaluators: [first_label, {use: exact}]\nmeasures: [accuracy]\nbudget:\n",

@@ -5,7 +5,7 @@ from itertools import permutations
 import pytest
 from tests.design.variants.prompts import LABELS, prompt_of, variants_of
 
-from quaver.design.variants.answer_formats import orders_of
+from quaver.design.variants.label_variants import orders_of
 from quaver.errors import SpecError
 
 

@@ -5,7 +5,7 @@ from tests.design.variants.prompts import prompt_of, variants_of
 
 from quaver.core.records import Label, LabelSet, Variant
 from quaver.design.paraphrase.paraphraser import PromptContext
-from quaver.design.variants.answer_formats import LabelNames
+from quaver.design.variants.label_variants import LabelNames
 from quaver.errors import SpecError
 
 ALL = {"use": "label_names", "names": ["name", "code", "letter", "number", "synonym"]}

@@ -12,7 +12,7 @@ from quaver.design.calls.lock_file import fingerprint
 from quaver.design.paraphrase.paraphraser import PromptContext
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.variants.shots import Shots, drawn
-from quaver.errors import QuaverError, SpecError
+from quaver.errors import SpecError
 
 LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative"), Label("mid", "mixed")))
 PROMPT = Variant(
@@ -89,11 +89,11 @@ def test_draws_are_levels():
 ITEMS = "id,text,truth\n" + "".join(f"{n},Text {n}.,{('positive', 'negative')[n % 2]}\n" for n in range(40))
 
 
-HAND = {"use": "shots"}
+TABLE = {"use": "shots"}
 
 
 def study(folder, *variants, **prompt):
-    """A study; with ``HAND``, its examples are two of a table."""
+    """A study; with ``TABLE``, its examples are two of a table."""
     path = written(folder, "", ITEMS)
     (folder / "examples.csv").write_text("id,text,truth\nx,I like it.,positive\ny,Bad.,negative\n")
     examples = {"examples": str(folder / "examples.csv")} if variants[0].get("k") is None else {}
@@ -139,7 +139,7 @@ def test_a_sampled_item_is_never_an_example(tmp_path):
 
 
 def test_turns_are_the_layout_filled_with_each_example(tmp_path):
-    made = study(tmp_path, HAND, layout="Review: {{ text }}\n{{ question }}", system="You code.")
+    made = study(tmp_path, TABLE, layout="Review: {{ text }}\n{{ question }}", system="You code.")
     assert {("I like it.", "positive"), ("Bad.", "negative")} == {*shown(made)}
     asked = "Good or bad?\npositive or negative?"
     turns = [
@@ -153,7 +153,7 @@ def test_turns_are_the_layout_filled_with_each_example(tmp_path):
 
 
 def test_examples_inside_the_message(tmp_path):
-    made = study(tmp_path, HAND | {"place": "message"}, layout="{{ text }}\n{{ instruction }}")
+    made = study(tmp_path, TABLE | {"place": "message"}, layout="{{ text }}\n{{ instruction }}")
     written_out = [f"{text}\nAnswer: {label}" for text, label in shown(made)]
     last = f"{made.items[0].fields['text']}\nGood or bad?"
     assert messages(made, "shots=2-shot") == [("user", "\n\n".join([*written_out, last]))]
@@ -163,7 +163,7 @@ def test_a_layout_may_say_how_examples_are_written(tmp_path):
     layout = (
         "{% for one in examples %}<{{ one.text }}|{{ one.answer }}|{{ one.label }}>{% endfor %}{{ text }}"
     )
-    made = study(tmp_path, HAND, layout=layout)
+    made = study(tmp_path, TABLE, layout=layout)
     text = made.items[0].fields["text"]
     before = "".join(f"<{one}|{label}|{label}>" for one, label in shown(made))
     assert messages(made, "shots=2-shot") == [("user", before + text)]
@@ -172,7 +172,7 @@ def test_a_layout_may_say_how_examples_are_written(tmp_path):
 
 def test_a_plain_prompt_goes_on_from_its_examples(tmp_path):
     made = study(
-        tmp_path, HAND, layout="{{ text }} {{ question }}\nAnswer:", frame="plain", system="Reviews."
+        tmp_path, TABLE, layout="{{ text }} {{ question }}\nAnswer:", frame="plain", system="Reviews."
     )
     asked = "Good or bad?\npositive or negative?\nAnswer:"
     examples = [f"{text} {asked} {label}" for text, label in shown(made)]
@@ -182,14 +182,14 @@ def test_a_plain_prompt_goes_on_from_its_examples(tmp_path):
 
 def test_examples_cross_with_formats(tmp_path):
     digits = {"postfix": "1 or 0?", "answers": {"positive": "1", "negative": "0"}}
-    made = study(tmp_path, HAND, {"use": "formats", "formats": {"d": digits}})
-    found = messages(made, "shots=2-shot,format=d")
+    made = study(tmp_path, TABLE, {"use": "prompts", "prompts": {"d": digits}})
+    found = messages(made, "shots=2-shot,version=d")
     assert found[0][1].endswith("\n1 or 0?")
     assert found[1] == ("assistant", digits["answers"][shown(made)[0][1]])
 
 
 def test_a_function_sees_the_examples_with_the_question(tmp_path):
-    made = study(tmp_path, HAND)
+    made = study(tmp_path, TABLE)
     writer = PromptWriter(made.variants[1], made.labels)
     prompt = writer.write(made.items[0], "T")
     examples, _, question = str(prompt.question).rpartition("\n\n")
@@ -200,34 +200,3 @@ def test_a_function_sees_the_examples_with_the_question(tmp_path):
 def test_examples_decide_the_fingerprint(tmp_path):
     one, other = (study(tmp_path, {"use": "shots", "k": k}) for k in (2, 3))
     assert fingerprint(one, {}) != fingerprint(other, {})
-
-
-HAND = {
-    "use": "shots",
-    "examples": [{"text": "I like it.", "label": "positive"}, {"text": "Bad.", "label": "negative"}],
-}
-
-
-def test_examples_that_are_given_are_shown_in_their_order(tmp_path):
-    made = study(tmp_path, HAND)
-    text = made.items[0].fields["text"]
-    assert [content for role, content in messages(made, "shots=2-shot") if role != "system"] == [
-        "I like it.\n\nGood or bad?\npositive or negative?",
-        "positive",
-        "Bad.\n\nGood or bad?\npositive or negative?",
-        "negative",
-        f"{text}\n\nGood or bad?\npositive or negative?",
-    ]
-    assert messages(made, "shots=0-shot") == messages(made, "shots=2-shot")[-1:]
-
-
-@pytest.mark.parametrize("example", [{"text": "x", "label": "neutral"}, {"title": "x", "label": "positive"}])
-def test_a_wrong_example_is_named(tmp_path, example):
-    with pytest.raises(QuaverError) as caught:
-        study(tmp_path, {"use": "shots", "examples": [example]})
-    assert "examples[0]" in str(caught.value.where)
-
-
-def test_more_examples_than_are_given(tmp_path):
-    with pytest.raises(SpecError, match="fewer examples"):
-        study(tmp_path, HAND | {"k": 3})

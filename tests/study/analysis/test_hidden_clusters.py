@@ -164,8 +164,12 @@ variants:
   - use: instructions
     texts: {short: Good or bad?, polite: Would you say good or bad?, long: Is the text so?}
 """
-LAYOUTS = "  - {use: position}\n"
-DESIGNED = "variants:\n  - {use: position}\n"
+LAYOUTS = """\
+  - use: prompts
+    factor: position
+    prompts: {after: {}, before: {layout: "{{ question }}\\n\\n{{ text }}"}}
+"""
+DESIGNED = f"variants:\n{LAYOUTS}"
 
 
 def labelled(text, prompt):

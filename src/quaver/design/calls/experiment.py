@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
 
-from quaver.core import registry
 from quaver.core.label_values import Codebook
 from quaver.core.records import Condition, Decoding, Item, LabelSet, Variant
 from quaver.core.seeds import derive
@@ -27,7 +26,7 @@ from quaver.design.paraphrase.paraphraser import Keeper, PromptContext
 from quaver.design.prompts.follow_ups import FollowUp
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec import StudySpec
-from quaver.design.spec.study_file import Positions, bind
+from quaver.design.spec.study_file import Positions, built
 from quaver.errors import SpecError, UnknownName
 
 
@@ -144,9 +143,7 @@ def follow_ups_of(spec: StudySpec, source: Positions) -> dict[str, FollowUp]:
                 raise SpecError(
                     "this follow-up is asked for twice", where=source.where(*loc), found=follow_up.use
                 )
-        plugin = registry.load("follow_ups", follow_up.use, where=source.where(*loc))
-        with source.locating(*loc):
-            result[follow_up.title] = plugin(**bind(plugin, follow_up.options, source, loc, ("use", "name")))
+        result[follow_up.title] = built("follow_ups", follow_up, source, loc, "name")
     return result
 
 

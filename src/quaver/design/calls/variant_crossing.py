@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from quaver.core import registry
 from quaver.core.column_names import column_of
 from quaver.core.label_values import Codebook
 from quaver.core.records import Condition, Item, LabelSet, Variant
@@ -19,8 +18,8 @@ from quaver.design.prompt_words import postfix_for_fields, postfix_for_labels
 from quaver.design.prompts.rendering import PROMPT_NAMES, asking_for_fields
 from quaver.design.prompts.templates import check, check_columns, check_syntax, names_in
 from quaver.design.spec import TEXT_FACTOR, FamilySpec, StudySpec
-from quaver.design.spec.study_file import Positions, bind
-from quaver.design.variants.perturbations import VariantFamily
+from quaver.design.spec.study_file import Positions, built
+from quaver.design.variants.rewordings import VariantFamily
 from quaver.errors import SpecError, UnknownName
 
 Only = Mapping[str, tuple[str, ...]]
@@ -63,16 +62,16 @@ def sampled(
     variants: Sequence[Variant], spec: StudySpec, source: Positions
 ) -> tuple[list[Variant], list[str]]:
     """The variants that the study's ``sample`` names, or draws: the first one and others at random."""
-    size = spec.sample.variants
+    size = spec.sample
     if isinstance(size, tuple):
         known = {variant.id: variant for variant in variants}
         for index, name in enumerate(size):
             if name not in known:
-                raise UnknownName("variant", name, known, where=source.where("sample", "variants", index))
+                raise UnknownName("variant", name, known, where=source.where("sample", index))
         return [variant for variant in variants if variant.id in size], []
     if size is None or size >= len(variants):
         return list(variants), []
-    seed = spec.sample.seed if spec.sample.seed is not None else derive(spec.seed, "variants", "sample")
+    seed = derive(spec.seed, "variants", "sample")
     chosen = {0, *random.Random(seed).sample(range(1, len(variants)), size - 1)}
     note = (
         f"{size:,} of {len(variants):,} variants are asked: the first and {size - 1:,} others drawn "
@@ -269,7 +268,7 @@ def variants_of(
     return variants, [*spec.notes, *drawn]
 
 
-_OF_ANY_ANSWER: Final = frozenset(("instructions", "paraphrases", "perturbations", "position"))
+_OF_ANY_ANSWER: Final = frozenset(("instructions", "paraphrases", "prompts"))
 """The families that change nothing about labels: those that a task with fields may have."""
 
 
@@ -282,8 +281,5 @@ def _family(asked: FamilySpec, index: int, source: Positions, *, fields: bool) -
             expected=f"one of {', '.join(sorted(_OF_ANY_ANSWER))}",
             found=asked.use,
         )
-    plugin = registry.load("variants", asked.use, where=source.where(*loc))
-    options = bind(plugin, asked.options, source, loc, beside=("use", "factor"))
-    with source.locating(*loc):
-        family: VariantFamily = plugin(**options)
+    family: VariantFamily = built("variants", asked, source, loc, "factor")
     return family

@@ -26,7 +26,6 @@ from quaver.design.spec.task_spec import (
     FamilySpec,
     LabelSpec,
     PromptSpec,
-    SampleSpec,
     TaskSpec,
 )
 from quaver.design.spec.yaml_file import PlacedError, PluginSpec
@@ -52,7 +51,6 @@ __all__ = [
     "PriceSpec",
     "PromptSpec",
     "RunSpec",
-    "SampleSpec",
     "StudySpec",
     "TaskSpec",
 ]

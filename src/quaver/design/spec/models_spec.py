@@ -251,8 +251,10 @@ class ModelSpec(PluginSpec):
             raise PlacedError(error.problem, expected=error.expected, found=given, fix=error.fix) from None
 
 
-class NamedPlugin(PluginSpec):
-    """A plug-in that may have a name of its own in the study."""
+class FollowUpSpec(PluginSpec):
+    """A further call for each call: a question about the answer, or a label to end it."""
+
+    names: ClassVar[Mapping[str, Kind]] = {"use": "follow_ups"}
 
     name: Name | None = None
     """Its name in this study; the plug-in's own if left out."""
@@ -263,13 +265,7 @@ class NamedPlugin(PluginSpec):
         return self.name or self.use
 
 
-class FollowUpSpec(NamedPlugin):
-    """A further call for each call: a question about the answer, or a label to end it."""
-
-    names: ClassVar[Mapping[str, Kind]] = {"use": "follow_ups"}
-
-
-class EvaluatorSpec(NamedPlugin):
+class EvaluatorSpec(FollowUpSpec):
     """A rule that turns answers into labels."""
 
     names: ClassVar[Mapping[str, Kind]] = {"use": "evaluators"}

@@ -16,22 +16,19 @@ from typing_extensions import is_typeddict
 from quaver._secrets import Keys, is_key_shaped, name_keys, texts_in
 from quaver.core import registry
 from quaver.core.arguments import excerpt, expectation, location_of, model_of
-from quaver.design.spec import StudySpec
+from quaver.design.spec import BudgetSpec, DecodingSpec, ItemsSpec, PromptSpec, StudySpec, TaskSpec
 from quaver.design.spec.task_spec import with_labels_alike
-from quaver.design.spec.yaml_file import Part, as_yaml_reads, read_yaml
+from quaver.design.spec.yaml_file import Part, PluginSpec, as_yaml_reads, read_yaml
 from quaver.errors import QuaverError, SpecError, nearest
 
-_PARTS: Final[Mapping[str, tuple[str, ...]]] = {
-    "decoding": (
-        *("temperature", "top_p", "top_k", "min_p", "repeat_penalty"),
-        *("max_tokens", "stop", "constraint", "logprobs"),
-    ),
-    "task": ("labels", "level", "fields"),
-    "items": ("source", "id", "text", "gold", "groups", "group", "coders", "where", "encoding", "separator"),
-    "prompt": ("system", "layout", "instruction", "postfix", "answers"),
-    "budget": ("calls", "tokens", "money", "seconds"),
+_PARTS: Final[Mapping[str, type[Part]]] = {
+    "decoding": DecodingSpec,
+    "task": TaskSpec,
+    "items": ItemsSpec,
+    "prompt": PromptSpec,
+    "budget": BudgetSpec,
 }
-"""The part of a study file to which a key belongs."""
+"""The parts of a study file whose keys are often written one level too high."""
 
 _ELSEWHERE: Final[Mapping[str, str]] = {
     "model": "models: [openai/gpt-5-mini]",
@@ -64,11 +61,11 @@ def belongs(key: str, value: Any) -> str | None:
     except TypeError:  # YAML allows keys that are no text
         shown = "…"
     shown = shown if len(shown) <= 60 else "…"
-    for part, keys in _PARTS.items():
-        if key in keys and part == "decoding":
+    for name, part in _PARTS.items():
+        if key in part.model_fields and name == "decoding":
             return f"it belongs to a decoding: `decoding: {{greedy: {{{key}: {shown}}}}}`"
-        if key in keys:
-            return f"it belongs under {part}: `{part}: {{{key}: {shown}}}`"
+        if key in part.model_fields:
+            return f"it belongs under {name}: `{name}: {{{key}: {shown}}}`"
     return None
 
 
@@ -323,23 +320,22 @@ def read_study(
         SpecError: The file is missing, is not UTF-8 or not YAML, or has a mistake.
     """
     if isinstance(study, Mapping):
-        source = Positions(None, with_labels_alike(study), kept)
+        document: Any = study
+        source = Positions(None, document, kept)
     else:
         path = Path(study)
-        source = Positions(path, with_labels_alike(read_yaml(path)))
-    if not isinstance(source._document, Mapping):
+        document = read_yaml(path)
+        source = Positions(path, document)
+    if not isinstance(document, Mapping):
         raise SpecError(
             "this is not a study",
             where=source.where(),
             expected="keys such as task, items, prompt, models",
-            found=excerpt(source._document),
+            found=excerpt(document),
             fix="`quaver init` writes one to start from",
         )
-    _refuse_keys(source._document, source)
-    try:
-        return StudySpec.model_validate(source._document), source
-    except ValidationError as error:
-        raise translated(error, StudySpec, source.where, source._document) from None
+    _refuse_keys(document, source)
+    return read_part(StudySpec, with_labels_alike(document), source, ()), source
 
 
 def _refuse_keys(document: Mapping[str, Any], source: Positions) -> None:
@@ -408,6 +404,28 @@ def bind(
     except ValidationError as error:
         raise translated(error, model, source.where, options, loc, beside) from None
     return {name: getattr(checked, name) for name in checked.model_fields_set} | (checked.model_extra or {})
+
+
+def built(
+    kind: registry.Kind, spec: PluginSpec, source: Positions, loc: Sequence[str | int], *beside: str
+) -> Any:
+    """A plug-in that a study names, with its options.
+
+    Args:
+        kind: The kind of plug-in.
+        spec: Its name and options in the study file.
+        source: The places of the study's parts.
+        loc: The place of this one.
+        beside: Other keys beside its name and options, for suggestions.
+
+    Raises:
+        SpecError: An option has a mistake.
+        UnknownName: There is no such plug-in.
+    """
+    plugin = registry.load(kind, spec.use, where=source.where(*loc))
+    options = bind(plugin, spec.options, source, loc, ("use", *beside))
+    with source.locating(*loc):
+        return plugin(**options)
 
 
 Read = TypeVar("Read", bound=Part)

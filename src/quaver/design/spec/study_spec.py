@@ -27,7 +27,6 @@ from quaver.design.spec.task_spec import (
     FamilySpec,
     LabelledSpec,
     PromptSpec,
-    SampleSpec,
     TaskSpec,
 )
 from quaver.design.spec.yaml_file import Name, Part, PlacedError, Text
@@ -93,8 +92,9 @@ class StudySpec(Part):
     """Decodings by name, crossed with the variants."""
     repeats: Annotated[int, Field(ge=1, le=1_000_000)] = 1
     """How often to ask about each item."""
-    sample: SampleSpec = SampleSpec()
-    """A sample of the variants, if there are too many."""
+    sample: Annotated[int, Field(ge=2)] | Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
+    """Ask this many of the variants, the first one and others drawn at random, or those with these ids; all
+    if left out."""
     follow_ups: tuple[FollowUpSpec, ...] = ()
     """Further calls for each call; those that an evaluator parses need not be listed."""
     evaluators: Annotated[tuple[EvaluatorSpec, ...], Field(min_length=1)] = Field(

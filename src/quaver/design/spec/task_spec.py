@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, MutableMapping
-from copy import deepcopy
+from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -47,34 +46,15 @@ def with_labels_alike(document: Any) -> Any:
     written = {composed(code): code for code in codes if isinstance(code, str) and not code.isascii()}
     if not written:
         return document
-    document = deepcopy(document)
-    parts = {name: part for name, part in document.items() if name != "task"}
-    _rewrite(parts, lambda text: written.get(composed(text), text))
-    return document
 
+    def spelt(part: Any) -> Any:
+        if isinstance(part, str):
+            return written.get(composed(part), part)
+        if isinstance(part, Mapping):
+            return {spelt(key): spelt(value) for key, value in part.items()}
+        return [spelt(one) for one in part] if isinstance(part, list | tuple) else part
 
-def _rewrite(part: Any, spell: Callable[[str], str]) -> None:
-    """Spell every text in a part, keys included, in place."""
-    keys = list(part) if isinstance(part, Mapping) else range(len(part)) if isinstance(part, list) else ()
-    for key in keys:
-        value = part[key]
-        if isinstance(value, str) and spell(value) != value:
-            part[key] = spell(value)
-        else:
-            _rewrite(value, spell)
-        if isinstance(key, str) and spell(key) != key and isinstance(part, MutableMapping):
-            _rename(part, key, spell(key))
-
-
-def _rename(part: MutableMapping[str, Any], old: str, new: str) -> None:
-    """Spell a key differently, in the same place."""
-    items = [(new if key == old else key, value) for key, value in part.items()]
-    marks = getattr(part, "lc", None)
-    if marks is not None and old in (marks.data or {}):
-        marks.data[new] = marks.data[old]
-    part.clear()
-    for key, value in items:
-        part[key] = value
+    return {name: part if name == "task" else spelt(part) for name, part in document.items()}
 
 
 class LabelSpec(Part):
@@ -409,12 +389,3 @@ class FamilySpec(PluginSpec):
 
     factor: Name | None = None
     """The column of its levels; the family's own name if left out."""
-
-
-class SampleSpec(Part):
-    """A sample of the variants, if there are too many."""
-
-    variants: Annotated[int, Field(ge=2)] | Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
-    """Ask this many, the first one and others drawn at random, or those with these ids; all if left out."""
-    seed: int | None = None
-    """Seed of the draw; derived from the study's if left out."""

@@ -110,7 +110,7 @@ def label_study(check: Study, variants: Sequence[str], budget: float | None, mod
     for one in document.get("decoding", {}).values():
         if isinstance(one, dict):
             one.pop("repeats", None)
-    document |= {"sample": {"variants": [*variants]}, "repeats": 1}
+    document |= {"sample": [*variants], "repeats": 1}
     beside = Path(os.path.relpath(check.folder.resolve(), home.parent.resolve()))
     document["reuse"] = [beside.as_posix() if beside.name else f"../{check.folder.resolve().name}"]
     if budget is not None:

@@ -1,4 +1,4 @@
-"""Families that vary how the answer is asked for: names of labels, their order, formats, treatments."""
+"""Families that vary how a prompt shows the labels: their names and their order."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from math import factorial
 from string import ascii_uppercase
 from typing import ClassVar, Final, Literal
 
-from pydantic import Field
-
 from quaver.core.records import Label, LabelSet, Variant
-from quaver.design.factor_levels import ORIGINAL, LevelOfFactor, Options, check_names, level
+from quaver.design.factor_levels import ORIGINAL, LevelOfFactor, Options, level
 from quaver.design.paraphrase.paraphraser import PromptContext
 from quaver.design.prompts.templates import names_in
 from quaver.errors import SpecError
@@ -25,48 +23,6 @@ _KEY = (
 )
 _MOST: Final = 720
 """The most orders of a factor: all orders of six labels."""
-
-
-class Format(Options):
-    """One format: the postfix that asks for it, the answer for each label, and the limit on the answer."""
-
-    postfix: str
-    answers: dict[str, str] = Field({})
-    max_tokens: int | None = Field(None, ge=1)
-    """The limit on the answer."""
-
-
-class Formats(Options):
-    """Answer formats written by hand.
-
-    Args:
-        formats: By name, the postfix template, the answer for each label code (the prompt's own for a label
-            that is left out), and ``max_tokens`` if it differs from the decoding's.
-        original: Whether the prompt's own format is one of the levels.
-    """
-
-    factor: ClassVar[str] = "format"
-    formats: dict[str, Format]
-    original: bool = False
-
-    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
-        """The formats in their order, after the prompt's own if it is included.
-
-        Raises:
-            UnknownName: A format gives an answer for a label that does not exist.
-        """
-        own = {ORIGINAL: Format(postfix=context.prompt.postfix)} if self.original else {}
-        for name, form in self.formats.items():
-            check_names("label", form.answers, context.labels.codes, f"format {name}: answers")
-        return [
-            level(name, partial(_formatted, form), family="formats", by="hand")
-            for name, form in {**own, **self.formats}.items()
-        ]
-
-
-def _formatted(form: Format, variant: Variant) -> Variant:
-    parts = form.model_dump(include={"postfix", "max_tokens"}, exclude_none=True)
-    return replace(variant, **parts, answers={**variant.answers, **form.answers})
 
 
 class LabelNames(Options):
@@ -230,87 +186,3 @@ def orders_of(codes: tuple[str, ...], asked: Asked, n: int | None, seed: int) ->
         drawn[tuple(chance.sample(places, size))] = None
     named = {"-".join(str(place + 1) for place in order): order for order in islice(drawn, 1, None)}
     return {ORIGINAL: codes} | {name: tuple(codes[place] for place in order) for name, order in named.items()}
-
-
-class Treatment(Options):
-    """The text of a treatment, between the question and the request for the last line."""
-
-    text: str | None = None
-    """Template of its text; empty for none."""
-    max_tokens: int | None = Field(None, ge=1)
-    """The limit on an answer."""
-
-
-_STEPS = "Think step by step: say of each option what speaks for it and what against it."
-_CONSTRAINT = (
-    "Use nothing but the background and the options that are given here, whatever else you may know. "
-    "On the line before the last, quote the option that you choose, word for word."
-)
-
-TREATMENTS: Mapping[str, Treatment] = {
-    "T0": Treatment(text="", max_tokens=96),
-    "T1": Treatment(
-        text="Give the final answer only: no reasoning, no explanation, nothing else.", max_tokens=16
-    ),
-    "T2": Treatment(text=_STEPS, max_tokens=320),
-    "T3": Treatment(text=_CONSTRAINT, max_tokens=128),
-    "T4": Treatment(text=f"{_STEPS} {_CONSTRAINT}", max_tokens=384),
-    "T5": Treatment(
-        text="Before you answer, check your choice in silence: does it answer the question, and does no "
-        "other option do so better? Write nothing of this check.",
-        max_tokens=96,
-    ),
-}
-"""Plain; final answer only; step by step; given information only; both of these; silent check."""
-
-FINAL = "Let your last line be FINAL: and the answer, one of {{ answers | join(', ') }}."
-
-
-class Treatments(Options):
-    """The treatments of a multiple-choice study.
-
-    ``T0`` plain, ``T1`` final answer only, ``T2`` step by step, ``T3`` only the given options and background,
-    ``T4`` both (step by step, from what is given), ``T5`` silent self-check; T3 and T4 also ask for a line
-    that quotes the chosen option. The instruction stays; the treatment's text and the request for the last
-    line are the postfix. Use the evaluator ``final_line``.
-
-    Args:
-        treatments: Other texts or limits for these treatments, and further treatments.
-        which: The names of the treatments to use, in this order; all if left out.
-        original: Whether the untreated prompt is one of the levels.
-    """
-
-    factor: ClassVar[str] = "treatment"
-    treatments: dict[str, Treatment] | None = None
-    which: list[str] | None = None
-    original: bool = False
-
-    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
-        """The treatments in their order, after the untreated prompt if it is included.
-
-        Raises:
-            SpecError: A treatment has no text.
-            UnknownName: There is no treatment of this name.
-        """
-        given, known = self.treatments or {}, dict(TREATMENTS)
-        for name, own in given.items():
-            known[name] = known.get(name, own).model_copy(update=own.model_dump(exclude_none=True))
-            if known[name].text is None:
-                raise SpecError(
-                    f"the treatment {name!r} has no text",
-                    where=f"treatments: {name}",
-                    expected="text: …, or one of the names " + ", ".join(TREATMENTS),
-                )
-        check_names("treatment", self.which or (), known, "which")
-        untreated = [level(ORIGINAL, turn=2, family="treatments")] if self.original else []
-        return untreated + [
-            level(
-                name,
-                known[name].model_dump(include={"max_tokens"}, exclude_none=True)
-                | {"postfix": "\n".join(part for part in (known[name].text, FINAL) if part)},
-                2,
-                family="treatments",
-                by="hand" if name in given else "built in",
-            )
-            for name in (known if self.which is None else self.which)
-        ]
