@@ -1,16 +1,13 @@
 """The contract of every source: what it can do works and agrees, and what it cannot do is one error."""
 
 import inspect
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
 
 import quaver
 from quaver.core.annotations import ANNOTATION_COLUMNS
-from quaver.errors import QuaverError, StoreError
+from quaver.errors import StoreError
 from quaver.study.session import Study
 from quaver.study.sources.study_source import StudySource
 
@@ -26,7 +23,6 @@ CAN = {
 }
 """What each kind can do; its bundle loses the models and the folder, and without texts those, too."""
 
-Operation = Callable[[Study, Path], Any]
 
 NEEDS = {
     "plan": (lambda study, _: study.plan(), ("can_ask",)),
@@ -202,11 +198,6 @@ def test_no_source_is_half_made():
     kinds = [one for one in _below(StudySource) if not inspect.isabstract(one)]
     assert {one.__name__ for one in kinds} == {"StudyFile", "Labels", "Answers", "Bundle", "FieldSource"}
     assert not Study.__subclasses__()
-
-
-def test_a_study_is_opened_not_made(studies):
-    with pytest.raises(QuaverError, match=r"quaver\.Study\.open"):
-        Study({"name": "asked"})
 
 
 def _below(one):
