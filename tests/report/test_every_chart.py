@@ -94,6 +94,7 @@ def test_every_chart_is_drawn_in_a_browser(browser, report, width, scheme):
     page.close()
 
 
+@pytest.mark.long
 def test_numbers_are_those_of_the_csv(browser, report):
     with report.with_name("estimates.csv").open(encoding="utf-8", newline="") as file:
         table = list(csv.DictReader(file))

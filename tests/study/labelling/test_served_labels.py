@@ -80,7 +80,6 @@ def labelled(path, **options):
     [
         ("OPENAI_BASE_URL", "{}/v1", "openai/gpt-5-mini", "/v1/chat/completions"),
         ("ANTHROPIC_BASE_URL", "{}", "anthropic/claude-haiku-4-5", "/v1/messages"),
-        ("ANTHROPIC_BASE_URL", "{}/v1", "anthropic/claude-haiku-4-5", "/v1/messages"),
         ("OLLAMA_HOST", "{}", "ollama/llama3.2", "/v1/chat/completions"),
         ("", "{}/v1", "my-model", "/v1/chat/completions"),
     ],
