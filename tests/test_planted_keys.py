@@ -2,7 +2,6 @@
 
 import gzip
 import sqlite3
-import subprocess
 from contextlib import closing
 
 import pytest
@@ -40,8 +39,6 @@ FEW = tuple(one for one in COMMANDS if one[0] in ("plan", "run", "report"))
 OWN = ("study.yaml", "items.csv")
 """What the user wrote."""
 SHAPED = "sk-" + "Zq7" * 16
-
-Done = list[subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(autouse=True)

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -52,9 +52,6 @@ class Answer:
 
 class Broken(Exception):
     """The connection breaks off without a reply."""
-
-
-Provider = Callable[[Asked], Answer]
 
 
 @contextmanager

@@ -12,17 +12,17 @@ from quaver.measures import accuracy
 from quaver.testing.recipes import Recipe
 
 
-def test_what_no_line_judges_takes_no_time() -> None:
+def test_what_no_line_judges_takes_no_time():
     unjudged = [one for one in certified_measures().values() if one.why_not]
     assert {"corrected_share", "inter_pss_subsamples"} <= {one.name for one in unjudged}
     assert all(one.every >= 50 for one in unjudged)
 
 
-def test_every_registered_measure_is_certified() -> None:
+def test_every_registered_measure_is_certified():
     assert set(registry.names("measures")) <= set(certified_measures())
 
 
-def test_another_packages_measure_is_certified_with_its_recipe(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_packages_measure_is_certified_with_its_recipe(monkeypatch):
     recipes = {"measures": {"theirs": Recipe({"missing": "drop"})}}
     entry = SimpleNamespace(value="their_package.recipes:RECIPES", load=lambda: recipes)
     theirs = SimpleNamespace(__module__="their_package.theirs")
@@ -32,7 +32,7 @@ def test_another_packages_measure_is_certified_with_its_recipe(monkeypatch: pyte
     assert certified_measures()["theirs"].options == {"missing": "drop"}
 
 
-def test_groups_are_declared_where_there_are_some() -> None:
+def test_groups_are_declared_where_there_are_some():
     measure = certified_measures()["accuracy"]
     population = Population(items=20, variants=2, group_size=5)
     frame = study(population, population.prompts(1), 1)
@@ -41,7 +41,7 @@ def test_groups_are_declared_where_there_are_some() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, one in certified_measures().items() if one.sampled])
-def test_a_measure_of_a_gold_sample_gets_one(name: str) -> None:
+def test_a_measure_of_a_gold_sample_gets_one(name):
     population = Population(items=40, variants=2)
     frame = study(population, population.prompts(1), 1)
     found = certified_measures()[name].taken(frame, population, resamples=0)
@@ -62,7 +62,7 @@ def test_a_measure_of_a_gold_sample_gets_one(name: str) -> None:
         ("inter_pss, ratio", {"inter_pss"}),
     ],
 )
-def test_sets_and_numbers_have_lines_in_rare_and_clustered_populations(name: str, said: set[str]) -> None:
+def test_sets_and_numbers_have_lines_in_rare_and_clustered_populations(name, said):
     population = Population(items=60, variants=3, shares=(0.1, 0.9), group_size=4, icc=0.2)
     frame = study(population, population.prompts(1), 1)
     found = {one.measure: one for one in certified_measures()[name].taken(frame, population, resamples=50)}

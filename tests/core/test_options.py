@@ -25,12 +25,12 @@ def draw(of: str, **options: Unpack[Options]) -> Any:
     return of, with_defaults(Options, options)
 
 
-def test_what_is_left_out_has_its_default() -> None:
+def test_what_is_left_out_has_its_default():
     assert draw("x", size=3) == ("x", {"size": 3, "share": None, "name": None})
     assert draw("x", share=1)[1]["size"] == 50
 
 
-def test_the_signature_shows_every_option() -> None:
+def test_the_signature_shows_every_option():
     shown = inspect.signature(draw).parameters
     assert [*shown] == ["of", "size", "share", "name"]
     assert shown["size"].default == 50
@@ -44,14 +44,14 @@ def test_the_signature_shows_every_option() -> None:
         ({"share": 2}, "share", "1"),
     ],
 )
-def test_a_value_out_of_range_is_refused(given: dict[str, Any], where: str, expected: str) -> None:
+def test_a_value_out_of_range_is_refused(given, where, expected):
     with pytest.raises(QuaverError) as caught:
         draw("x", **given)
     assert where in str(caught.value.where)
     assert expected in str(caught.value.expected)
 
 
-def test_an_unknown_option_is_named() -> None:
+def test_an_unknown_option_is_named():
     with pytest.raises(UnknownName) as caught:
-        draw("x", sise=1)  # type: ignore[call-arg]
+        draw("x", sise=1)
     assert "size" in str(caught.value.fix)

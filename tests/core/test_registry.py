@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -42,7 +42,7 @@ Install = Callable[[str, str], None]
 
 
 @pytest.fixture
-def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
+def install(tmp_path, monkeypatch):
     """Installs a package of this name with these entry points, until the test ends."""
     folder = tmp_path / "site-packages"
     folder.mkdir()
@@ -61,7 +61,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
     sys.modules.pop("shouting", None)
 
 
-def test_a_third_partys_package_of_one_file_takes_part(install: Install, tmp_path: Path) -> None:
+def test_a_third_partys_package_of_one_file_takes_part(install, tmp_path):
     install("quaver-shouting", ENTRIES)
     assert "echo" in registry.names("models")
     assert "shouting" not in sys.modules, "nothing is loaded before it is asked for"
@@ -75,9 +75,7 @@ def test_a_third_partys_package_of_one_file_takes_part(install: Install, tmp_pat
     assert study.plan().models[0].known
 
 
-def test_a_third_partys_measure_is_shown_sized_and_compared_as_it_declares(
-    install: Install, tmp_path: Path
-) -> None:
+def test_a_third_partys_measure_is_shown_sized_and_compared_as_it_declares(install, tmp_path):
     install("quaver-shouting", ENTRIES)
     assert "greetings" not in dir(quaver.measures)
     study = Study.open(written(tmp_path / "study", STUDY + "measures: [firstness]\n"))
@@ -94,9 +92,7 @@ def test_a_third_partys_measure_is_shown_sized_and_compared_as_it_declares(
     assert all(one.low is not None for one in by_loudness.differences)
 
 
-def test_a_third_partys_chart_is_drawn_and_a_broken_one_loses_itself_alone(
-    install: Install, tmp_path: Path
-) -> None:
+def test_a_third_partys_chart_is_drawn_and_a_broken_one_loses_itself_alone(install, tmp_path):
     charts = "".join(f"{name} = shouting:{name}\n" for name in ("first_labels", "broken", "undrawable"))
     install("quaver-shouting", f"{ENTRIES}[quaver.charts]\n{charts}absent = nowhere:absent\n")
     study = Study.open(written(tmp_path / "study", STUDY + "measures: [firstness]\n"))
@@ -114,7 +110,7 @@ def test_a_third_partys_chart_is_drawn_and_a_broken_one_loses_itself_alone(
     assert len(said) == 3
 
 
-def test_its_options_are_checked_like_quavers_own(install: Install, tmp_path: Path) -> None:
+def test_its_options_are_checked_like_quavers_own(install, tmp_path):
     install("quaver-shouting", ENTRIES)
     path = written(tmp_path / "study", STUDY.replace("marks: 3", "marcs: 3"))
     with pytest.raises(QuaverError) as caught:
@@ -123,7 +119,7 @@ def test_its_options_are_checked_like_quavers_own(install: Install, tmp_path: Pa
     assert "'marks'" in str(caught.value.fix)
 
 
-def test_two_packages_of_one_name_are_named(install: Install) -> None:
+def test_two_packages_of_one_name_are_named(install):
     install("one-package", "[quaver.evaluators]\nshouting = shouting:Shouting\n")
     install("other-package", "[quaver.evaluators]\nshouting = shouting:Echo\n")
     with pytest.raises(QuaverError, match="'shouting' among the evaluators") as caught:
@@ -132,14 +128,14 @@ def test_two_packages_of_one_name_are_named(install: Install) -> None:
     assert registry.names("models"), "the other kinds are not touched"
 
 
-def test_nobody_takes_the_name_of_quavers_own(install: Install) -> None:
+def test_nobody_takes_the_name_of_quavers_own(install):
     install("impostor", "[quaver.models]\nllamacpp = shouting:Echo\n")
     with pytest.raises(QuaverError, match="register 'llamacpp'") as caught:
         registry.load("models", "llamacpp")
     assert "impostor" in str(caught.value.found)
 
 
-def test_the_same_package_found_twice_is_one(install: Install) -> None:
+def test_the_same_package_found_twice_is_one(install):
     install("quaver-shouting", ENTRIES)
     install("quaver_shouting_again", ENTRIES)
     assert registry.load("models", "echo").__name__ == "Echo"
@@ -154,7 +150,7 @@ def test_the_same_package_found_twice_is_one(install: Install) -> None:
         ("unwritten:Thing", "SyntaxError"),
     ],
 )
-def test_a_plug_in_that_cannot_be_imported(install: Install, tmp_path: Path, target: str, found: str) -> None:
+def test_a_plug_in_that_cannot_be_imported(install, tmp_path, target, found):
     (tmp_path / "site-packages" / "broken.py").write_text("raise RuntimeError('not today')\n")
     (tmp_path / "site-packages" / "unwritten.py").write_text("def (\n")
     install("half-done", f"[quaver.measures]\nhalf = {target}\n")
@@ -164,14 +160,14 @@ def test_a_plug_in_that_cannot_be_imported(install: Install, tmp_path: Path, tar
     assert str(caught.value).startswith("study.yaml:3: measures[0]: ")
 
 
-def test_an_unknown_name_suggests_the_nearest() -> None:
+def test_an_unknown_name_suggests_the_nearest():
     with pytest.raises(UnknownName) as caught:
         registry.load("models", "llamacp", where="study.yaml:9: models[0]")
     assert (caught.value.where, caught.value.found) == ("study.yaml:9: models[0]", "llamacp")
     assert "'llamacpp'" in str(caught.value.fix)
 
 
-def test_everything_that_quaver_registers_can_be_loaded() -> None:
+def test_everything_that_quaver_registers_can_be_loaded():
     kinds: list[registry.Kind] = ["items", "variants", "paraphrasers", "models", "evaluators", "measures"]
     for kind in kinds:
         for name in registry.names(kind):

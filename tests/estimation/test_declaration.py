@@ -66,11 +66,7 @@ def rightness(cell: Cell, *, half: Literal["no", "yes"] = "no", missing: Missing
     statistic = share_of(cell, right, asked, said)
     yield statistic
     if statistic.under is not None:
-        yield Statistic(
-            method="twice",
-            part="_twice",
-            under=statistic.under,
-        )
+        yield Statistic(method="twice", part="_twice", under=statistic.under)
 
 
 @measure(compares=("variant",), takes_factors=True, pairs_evaluators=True)
@@ -82,20 +78,20 @@ def gap(reading: MeasureInput, *, between: str = "variant") -> Iterator[Estimate
         yield Estimate("gap", max(values) - min(values), cell=cell.where, method="range")
 
 
-def test_it_is_called_with_a_frame_and_gives_estimates_of_each_cell() -> None:
+def test_it_is_called_with_a_frame_and_gives_estimates_of_each_cell():
     found = [one for one in rightness(FRAME, by=["variant"], resamples=50) if one.measure == "rightness"]
     assert [(one.cell["variant"], one.value) for one in found] == [("v", 0.75), ("w", 0.5)]
     assert all(one.reference == "Us (2026)" and one.low is not None for one in found)
     assert rightness(FRAME, missing="drop", resamples=0)[0].value == pytest.approx(5 / 7)
 
 
-def test_a_function_of_weights_is_resampled_once_for_all_that_share_it() -> None:
+def test_a_function_of_weights_is_resampled_once_for_all_that_share_it():
     one, two = rightness(FRAME, resamples=50)
     assert two.measure == "rightness_twice"
     assert two.value == one.value
 
 
-def test_its_signature_has_its_own_options_and_those_of_all_measures() -> None:
+def test_its_signature_has_its_own_options_and_those_of_all_measures():
     parameters = inspect.signature(rightness).parameters
     assert list(parameters)[:4] == ["annotations", "half", "missing", "labels"]
     assert parameters["missing"].annotation == Literal["wrong", "drop"]
@@ -104,7 +100,7 @@ def test_its_signature_has_its_own_options_and_those_of_all_measures() -> None:
     assert "missing" not in inspect.signature(gap).parameters
 
 
-def test_its_documentation_has_all_arguments_once() -> None:
+def test_its_documentation_has_all_arguments_once():
     page = pydoc.render_doc(rightness, renderer=pydoc.plaintext)
     for name in inspect.signature(rightness).parameters:
         assert page.count(f"        {name}: ") == 1, name
@@ -112,7 +108,7 @@ def test_its_documentation_has_all_arguments_once() -> None:
     assert page.index("Of eight answers") < page.index("Source") < page.index("Args:") < page.index("Raises:")
 
 
-def test_options_are_checked_against_their_types() -> None:
+def test_options_are_checked_against_their_types():
     with pytest.raises(MeasureError) as caught:
         rightness(FRAME, half="maybe")
     assert caught.value.where == "half"
@@ -123,7 +119,7 @@ def test_options_are_checked_against_their_types() -> None:
         rightness(FRAME, halve="no")
 
 
-def test_an_estimate_carries_its_draws_where_they_are_asked_for() -> None:
+def test_an_estimate_carries_its_draws_where_they_are_asked_for():
     bare, kept = rightness(FRAME, resamples=50)[0], rightness(FRAME, resamples=50, keep_draws=True)[0]
     assert bare == kept
     assert bare.draws is None
@@ -132,7 +128,7 @@ def test_an_estimate_carries_its_draws_where_they_are_asked_for() -> None:
     assert "draws" not in kept.document()
 
 
-def test_a_measure_of_a_reading_may_take_others_in_the_same_way() -> None:
+def test_a_measure_of_a_reading_may_take_others_in_the_same_way():
     (found,) = gap(FRAME, resamples=0)
     assert found.value == 0.25
     assert gap.compared({}) == ("variant",)
@@ -140,7 +136,7 @@ def test_a_measure_of_a_reading_may_take_others_in_the_same_way() -> None:
     assert rightness.treatments == ("half", "missing")
 
 
-def test_how_its_estimates_are_shown() -> None:
+def test_how_its_estimates_are_shown():
     assert rightness.presentation_of("rightness").title == TITLE
     part = rightness.presentation_of("rightness_twice")
     assert (part.title, part.section, part.in_percent, part.null) == ("Twice", "accuracy", True, 0.0)
@@ -160,12 +156,12 @@ def undeclared(cell: Cell, *, missing: Missing) -> Any:
 
 
 @pytest.mark.parametrize("function", [positional, shadowing, undeclared])
-def test_a_function_that_cannot_be_a_measure_is_refused_when_it_is_declared(function: Any) -> None:
+def test_a_function_that_cannot_be_a_measure_is_refused_when_it_is_declared(function):
     with pytest.raises(TypeError, match=function.__name__):
         measure(raters=("variant",))(function)
 
 
-def test_what_is_registered_as_a_measure_must_be_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_registered_as_a_measure_must_be_one(monkeypatch):
     monkeypatch.setattr(registry, "load", lambda kind, name, where=None: len)
     with pytest.raises(MeasureError) as caught:
         registered("length", where="study.yaml:3")
@@ -173,7 +169,7 @@ def test_what_is_registered_as_a_measure_must_be_one(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("declare", [measure, Presentation])
-def test_a_declaration_refuses_an_unknown_section(declare: Any) -> None:
+def test_a_declaration_refuses_an_unknown_section(declare):
     with pytest.raises(UnknownName) as caught:
         declare(section="stabilty")
     assert (caught.value.where, caught.value.found) == ("section", "stabilty")

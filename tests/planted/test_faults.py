@@ -6,7 +6,7 @@ import ast
 from functools import cache
 
 import pytest
-from tests.planted.run import PACKAGE, ROOT, Fault, faults, table
+from tests.planted.run import PACKAGE, ROOT, faults, table
 
 
 @cache
@@ -16,7 +16,7 @@ def _functions(file: str) -> frozenset[str]:
 
 
 @pytest.mark.parametrize("fault", faults(), ids=lambda fault: fault.name)
-def test_a_fault_can_be_planted_and_its_tests_exist(fault: Fault) -> None:
+def test_a_fault_can_be_planted_and_its_tests_exist(fault):
     _, text = fault.place(PACKAGE)
     ast.parse(text)
     for test in fault.tests:
@@ -24,12 +24,12 @@ def test_a_fault_can_be_planted_and_its_tests_exist(fault: Fault) -> None:
         assert name.partition("[")[0] in _functions(file), test
 
 
-def test_no_fault_is_planted_twice() -> None:
+def test_no_fault_is_planted_twice():
     planted = faults()
     assert len({one.name for one in planted}) == len({(one.within, one.old, one.new) for one in planted})
     assert len({one.name for one in planted}) == len(planted) >= 40
 
 
-def test_the_docs_have_them_all() -> None:
+def test_the_docs_have_them_all():
     told = (ROOT / "docs" / "trust.md").read_text(encoding="utf-8")
     assert table() in told, "python -m tests.planted.run --table"

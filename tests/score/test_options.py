@@ -20,7 +20,7 @@ def reading(evaluator: Evaluator, name: str, text: str) -> Reading:
     return read(Response(text), evaluator, *TASKS[name])
 
 
-def test_label_match_may_take_the_first_of_several() -> None:
+def test_label_match_may_take_the_first_of_several():
     got = reading(LabelMatch(several="first"), "tone", "neutral, positive")
     assert got.label == "neu"
     assert "first of 2" in (got.reason or "")
@@ -37,12 +37,12 @@ def test_label_match_may_take_the_first_of_several() -> None:
         ("positive\nThat is all.", None),
     ],
 )
-def test_the_final_line_names_the_label_with_or_without_the_word(text: str, label: str | None) -> None:
+def test_the_final_line_names_the_label_with_or_without_the_word(text, label):
     assert reading(FinalLine(), "tone", text).label == label
     assert (reading(FinalLine(marked=True), "tone", text).label is not None) == ("FINAL" in text)
 
 
-def test_label_scores_keep_the_scores() -> None:
+def test_label_scores_keep_the_scores():
     got = reading(LabelScores(), "tone", "positive 0.2, negative 0.8, neutral 0.01")
     assert got.label == "neg"
     assert got.confidence == 0.8
@@ -51,7 +51,7 @@ def test_label_scores_keep_the_scores() -> None:
     assert reading(LabelScores(), "tone", "positive, negative 1").reason == "a label without a score"
 
 
-def test_a_lone_score_is_of_the_label_that_is_named_and_else_of_none() -> None:
+def test_a_lone_score_is_of_the_label_that_is_named_and_else_of_none():
     got = reading(LabelScores(threshold=0.7, score_of="dole"), "names", "0.6")
     assert (got.label, got.confidence, got.reason) == ("clinton", pytest.approx(0.4), "a lone score")
     got = reading(LabelScores(score_of="clinton"), "names", "0.6")
@@ -63,7 +63,7 @@ def test_a_lone_score_is_of_the_label_that_is_named_and_else_of_none() -> None:
     assert "score_of" in (got.reason or "")
 
 
-def test_the_prompt_names_the_label_of_a_lone_score_whatever_the_order_of_labels() -> None:
+def test_the_prompt_names_the_label_of_a_lone_score_whatever_the_order_of_labels():
     for codes in (("yes", "no"), ("no", "yes")):
         labels, asked = task({code: code for code in codes}, *(Label(code, code) for code in codes))
         toxic = replace(asked, output="score", score_of="yes")
@@ -94,11 +94,11 @@ def test_the_prompt_names_the_label_of_a_lone_score_whatever_the_order_of_labels
         "0.1 0.2",
     ],
 )
-def test_what_is_no_score_is_not_read_as_one(text: str) -> None:
+def test_what_is_no_score_is_not_read_as_one(text):
     assert reading(LabelScores(score_of="dole"), "names", text).status == "no_label"
 
 
-def test_a_score_belongs_to_the_label_beside_it() -> None:
+def test_a_score_belongs_to_the_label_beside_it():
     said = {
         "Positive or negative? negative: 0.8, positive: 0.2": "neg",
         "Negative is more likely than positive. Positive: 0.1\nNegative: 0.9": "neg",
@@ -115,7 +115,7 @@ def test_a_score_belongs_to_the_label_beside_it() -> None:
     assert {text: reading(LabelScores(), "tone", text).label for text in said} == said
 
 
-def test_tied_scores_are_valid_and_no_label() -> None:
+def test_tied_scores_are_valid_and_no_label():
     got = reading(LabelScores(), "tone", "positive 0.5, negative 0.5")
     assert (got.label, got.status, got.confidence) == (None, "valid", None)
     assert got.reason == tied(["neg", "pos"], {}).reason
@@ -125,7 +125,7 @@ def test_tied_scores_are_valid_and_no_label() -> None:
     assert (got.label, got.status) == (None, "valid")
 
 
-def test_options_that_cannot_be() -> None:
+def test_options_that_cannot_be():
     with pytest.raises(SpecError, match="threshold"):
         LabelScores(threshold=2)
     with pytest.raises(UnknownName, match="'clintn'"):
@@ -138,18 +138,18 @@ def test_options_that_cannot_be() -> None:
     assert (caught.value.expected, caught.value.found) == ("clinton", "dole")
 
 
-def test_json_field_of_another_name() -> None:
+def test_json_field_of_another_name():
     assert reading(JsonField(field="Sentiment"), "tone", '{"sentiment": "negative"}').label == "neg"
     assert reading(JsonField(), "tone", "{}").reason == "no field label"
     assert reading(JsonField(), "tone", "negative").reason == "no JSON object"
 
 
-def test_the_first_character_is_the_reason() -> None:
+def test_the_first_character_is_the_reason():
     assert reading(FirstCharacter(), "choice", "  ** The text").reason.endswith('"T"')
     assert reading(FirstCharacter(), "tone", "positive").status == "no_label"
 
 
-def test_pattern_reads_its_first_group_or_all_of_it() -> None:
+def test_pattern_reads_its_first_group_or_all_of_it():
     assert (
         reading(Pattern(pattern=r"(?i)verdict: (\w+)"), "tone", "Verdict: Negative. positive").label == "neg"
     )
@@ -161,13 +161,13 @@ def test_pattern_reads_its_first_group_or_all_of_it() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["(a", r"(a)\1", "(?=a)", "a{9999}{9999}"])
-def test_a_pattern_that_is_none_is_told_so(pattern: str) -> None:
+def test_a_pattern_that_is_none_is_told_so(pattern):
     with pytest.raises(SpecError, match="evaluators: pattern: pattern"):
         Pattern(pattern=pattern)
 
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a*)*b", "(x+x+)+y", "(a|aa)+b"])
-def test_a_pattern_made_to_hurt_takes_linear_time(pattern: str) -> None:
+def test_a_pattern_made_to_hurt_takes_linear_time(pattern):
     # With backtracking these take longer than the age of the universe.
     assert reading(Pattern(pattern=pattern), "tone", "a" * 100_000 + "c").label is None
 
@@ -178,7 +178,7 @@ def by_output(text: str, output: str, evaluator: Evaluator | None = None) -> Rea
     return read(Response(text), evaluator or ByOutput(), labels, asked)
 
 
-def test_by_output_reads_a_label_or_scores_as_the_variant_asked() -> None:
+def test_by_output_reads_a_label_or_scores_as_the_variant_asked():
     scores = "positive 0.7, negative 0.2, neutral 0.1"
     got = by_output(scores, "score")
     assert (got.label, got.confidence) == ("pos", 0.7)
@@ -188,7 +188,7 @@ def test_by_output_reads_a_label_or_scores_as_the_variant_asked() -> None:
     assert by_output("neutral, or positive", "label", ByOutput(label="first_label")).label == "neu"
 
 
-def test_by_output_refuses_what_it_cannot_make_or_read_with() -> None:
+def test_by_output_refuses_what_it_cannot_make_or_read_with():
     with pytest.raises(UnknownName, match=r"^score: .*'labelscores'"):
         ByOutput(score="labelscores")
     with pytest.raises(SpecError, match="option 'pattern'"):
@@ -204,7 +204,7 @@ def test_by_output_refuses_what_it_cannot_make_or_read_with() -> None:
         ByOutput(label={"several": "first"})
 
 
-def test_by_output_takes_evaluators_with_their_options() -> None:
+def test_by_output_takes_evaluators_with_their_options():
     both = ByOutput(
         label={"use": "label_match", "several": "first"}, score={"use": "label_scores", "threshold": 0.7}
     )

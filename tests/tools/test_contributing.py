@@ -69,7 +69,7 @@ def changed(lines: Sequence[str], diff: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def home(tmp_path_factory):
     """A copy of the code with all five changes, installed as far as its metadata say."""
     home = tmp_path_factory.mktemp("clone")
     shutil.copy(ROOT / "pyproject.toml", home)
@@ -94,7 +94,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def run(home: Path) -> Run:
+def run(home):
     """Runs a module of the copy."""
 
     def run(*command: str) -> str:
@@ -114,18 +114,18 @@ def run(home: Path) -> Run:
     return run
 
 
-def test_there_are_five_changes() -> None:
+def test_there_are_five_changes():
     assert len(sections()) == 5
 
 
-def test_the_code_of_the_page_is_clean(home: Path, run: Run) -> None:
+def test_the_code_of_the_page_is_clean(home, run):
     names = {name for _, name, _ in BLOCK.findall(PAGE) if name.endswith(".py")}
     run("ruff", "check", "--no-cache", *names)
     run("ruff", "format", "--check", "--no-cache", *names)
 
 
 @pytest.mark.long
-def test_measure_and_provider_keep_their_contracts(run: Run) -> None:
+def test_measure_and_provider_keep_their_contracts(run):
     done = run(
         "pytest", "-q", "-p", "no:cacheprovider", "--pyargs", "quaver.testing", "-k", "wobble or ollama"
     )
@@ -133,7 +133,7 @@ def test_measure_and_provider_keep_their_contracts(run: Run) -> None:
 
 
 @pytest.mark.long
-def test_the_new_measure_declares_what_the_documentation_says_of_it(run: Run) -> None:
+def test_the_new_measure_declares_what_the_documentation_says_of_it(run):
     test = ROOT / "tests" / "measures" / "test_missing_treatments.py"
     assert "[wobble]" in run("pytest", "-v", "-p", "no:cacheprovider", str(test))
 
@@ -146,12 +146,12 @@ def test_the_new_measure_declares_what_the_documentation_says_of_it(run: Run) ->
         ("A = {1}\nb\n", "-A = {}\n+A = {2}\n", "A = {2}\nb\n"),
     ],
 )
-def test_a_diff_survives_the_next_change(text: str, diff: str, after: str) -> None:
+def test_a_diff_survives_the_next_change(text, diff, after):
     assert "".join(changed(text.splitlines(keepends=True), diff)) == after
 
 
 @pytest.mark.long
-def test_command_field_column_and_chart(home: Path, run: Run) -> None:
+def test_command_field_column_and_chart(home, run):
     assert "unkind" in run("quaver", "labels", "study.yaml")
     assert "4 of 4 are stored" in run("quaver", "run", "study.yaml", "--function", "mine=mine:same")
     once = json.loads(run("quaver", "schema"))["$defs"]["ItemsSpec"]["properties"]["once"]
@@ -162,7 +162,7 @@ def test_command_field_column_and_chart(home: Path, run: Run) -> None:
     assert "answer_tokens" in pl.read_parquet_schema(home / "annotations.parquet")
 
 
-def test_what_the_page_names_exists() -> None:
+def test_what_the_page_names_exists():
     for target in re.findall(r"`make ([a-z-]+)", PAGE):
         assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE), target
     for path in re.findall(r"\]\(([^)#:]+)\)", PAGE):
