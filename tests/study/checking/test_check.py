@@ -233,10 +233,11 @@ def test_other_spellings_of_a_label_are_that_label(texts):
 
 
 def test_a_sample_is_drawn_by_its_seed_and_says_so(texts):
-    drawn = [
-        [item.id for item in prepared(texts, gold="stance", n=9, seed=seed, to=to).study.experiment.items]
-        for seed, to in ((0, "a"), (0, "b"), (1, "c"))
-    ]
+    drawn = []
+    for seed, to in ((0, "a"), (0, "b"), (1, "c")):
+        items = prepared(texts, gold="stance", n=9, seed=seed, to=to).study.experiment.items
+        drawn.append([item.id for item in items if not item.beside])
+        assert sum(item.beside for item in items) == 2 * 9, "every text has a true label"
     assert len(drawn[0]) == 9
     assert drawn[0] == drawn[1] != drawn[2]
     assert ("texts", "9 of 30") in [

@@ -247,7 +247,7 @@ def _designed(
         reorders=prompts >= REORDERED_FROM and not own and not table.fields,
         model=asked,
         sample=n if n < table.rows else None,
-        more_gold=_MORE_GOLD * n if n < table.rows and 0 < table.known < table.rows else 0,
+        more_gold=_MORE_GOLD * n if n < table.rows and table.known else 0,
         repeats=given["repeats"] or (_REPEATS_ALONE if own else _REPEATS),
         max_tokens=given["max_tokens"] or max_tokens(asked, table.labels),
         is_held=_made(asked)["use"] in HERE,
