@@ -25,8 +25,8 @@ from urllib.parse import quote
 QUERIES = (
     *("", "label:pos", "no:label", "status:empty", "is:flip", "is:wrong", "-label:pos", "gold:pos"),
     *("is:right label:neg", "modal:neu", "side:a is:flip", "instability>0.4", "accuracy<0.3", "labels>=3"),
-    *("prompt:p7", "wording:p3,p4 is:flip", "repeat=2 label:neg", "flipped:p1~p2", "item:item-0123*"),
-    *("length>20", "(label:pos or status:empty) -gold:pos", 'answer:"not sure"', '"number 123"'),
+    *("prompt:p7", "wording:p3,p4 is:flip", "repeat=2 label:neg", "item:item-0123*"),
+    *("length>20", "is:flip -gold:pos", 'answer:"not sure"', '"number 123"'),
     'text:"Review 777"',
 )
 SORTS = ("item", "instability", "gold", "accuracy")

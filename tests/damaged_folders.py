@@ -24,9 +24,9 @@ from tests.damage import CELLS, SQL, VALUES, edit, edited, of_bytes
 import quaver
 from quaver.cli.main import main
 from quaver.errors import QuaverError
-from quaver.view.index_keeper import keep
 from quaver.view.mark_book import MarkBook
 from quaver.view.serving import studies_of
+from quaver.view.study_reader import keep
 from quaver.watch.occasions import CanaryOptions
 from quaver.watch.watching import watch
 
@@ -92,7 +92,7 @@ def whole(home):
     study = quaver.Study.open(home, functions={"fake": annotate})
     study.run()
     assert fails(home, ("gold", "study.yaml", "--n", "4", "--format", "csv")) is None
-    keep(home / "study.yaml", home / ".view", wanted=False)
+    keep(home / "study.yaml", home / ".view")
     assert study.estimates()
     book = MarkBook(home, study.experiment.labels)
     for n in range(3):
@@ -237,7 +237,7 @@ _HOW = {
 def look_at(folder):
     """What ``quaver view`` does with a folder, without its server."""
     (study,) = studies_of([folder / "study.yaml"]).values()
-    keep(study.path, study.root, wanted=False)
+    keep(study.path, study.root)
     study.view("is:wrong or by:ada")
 
 

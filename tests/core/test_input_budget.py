@@ -56,11 +56,10 @@ OWN = {
     "study/labelling/labelling.py": "a table that was read before",
     "study/analysis/annotation_frame.py": "annotations of the study's own folder",
     "study/sources/labels_source.py": "annotations of the study's own folder",
-    "view/index_builder.py": "the page's index, which is made again",
-    "view/queries.py": "the page's index, which is made again",
-    "view/serving.py": "what its own process says",
-    "view/study_index.py": "the page's index, which is made again",
-    "view/viewed_study.py": "the page's index, which is made again",
+    "view/annotation_parts.py": "files of the viewer, which are made again",
+    "view/snapshot.py": "files of the viewer, which are made again",
+    "view/study_reader.py": "files of the viewer, which are made again",
+    "view/viewed_study.py": "files of the viewer, which are made again",
 }
 """Files that read what Quaver made there itself, or what belongs to the package."""
 

@@ -27,7 +27,7 @@ ELSEWHERE = {
     "study/gold_sample/coder_sheets.py": "a temporary folder, and files of a transaction",
     "study/sources/archive.py": "parts of a bundle that is then put in its place, and a temporary folder",
     "watch/watching.py": "a watch is moved away",
-    "view/index_builder.py": "the page's index, which is made again",
+    "view/annotation_parts.py": "files of the viewer, which are made again",
 }
 """Files that write in another way, and why they may."""
 

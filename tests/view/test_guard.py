@@ -111,7 +111,6 @@ def test_an_error_tells_what_is_wrong(browser):
     answer = browser.get("api/studies/tones/grid?q=lable:pos")
     assert answer.status_code == 400
     assert answer.json()["error"]["fix"] == "did you mean 'label'?"
-    assert answer.json()["error"]["at"] == [0, 5]
 
 
 @pytest.mark.parametrize("window", ["q=item:none*", "from=9000"])
@@ -158,7 +157,7 @@ _ODD_JSON = (
 )
 
 
-@pytest.mark.parametrize("path", ["marks", "marks/gold", "verdict", "who"])
+@pytest.mark.parametrize("path", ["marks", "marks/gold", "who"])
 def test_no_body_breaks_an_endpoint(browser, path):
     place = f"api/{path}" if path == "who" else f"api/studies/tones/{path}"
     bodies = [b"", b"\x00", b"\xff", b"[1]", b"1e400", b"[" * 100_000, b'"a"', b"null"]

@@ -157,7 +157,7 @@ def test_who_judges_blind_sees_no_mark_of_anybody_else(browser):
 def test_a_spreadsheet_finds_no_formula_in_marks(browser, path):
     _marked(browser, ("i1", "@ada", "pos"))
     browser.post(f"{ALL}/gold")
-    (row,) = csv.DictReader(io.StringIO((path.parent / "marks" / "gold-apart.csv").read_text()))
+    (row,) = csv.DictReader(io.StringIO((path.parent / "marks" / "gold.csv").read_text()))
     assert row["coder"] == "'@ada"
 
 

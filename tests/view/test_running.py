@@ -11,11 +11,11 @@ from contextlib import closing, contextmanager
 import httpx2
 import pytest
 from tests.studies import written
-from tests.view.viewed import STUDY, again, client_of, collected, index, items
+from tests.view.viewed import STUDY, again, client_of, collected, items, viewed
 
 import quaver
-from quaver.view.index_keeper import keep
 from quaver.view.serving import studies_of
+from quaver.view.study_reader import keep
 
 pytestmark = pytest.mark.long
 
@@ -86,22 +86,21 @@ def test_an_answer_takes_the_place_of_an_error(tmp_path):
         return "neutral"
 
     path = collected(tmp_path, count=4, answer=failing)
-    study = index(path)
-    before, place = study.version, study.index.folder
+    study = viewed(path)
+    before = study.version
     assert study.view("is:error").matched == 9
     works = True
     quaver.Study.open(path, functions={"fake": failing}).run(retry_errors=True, watch=lambda _: None)
     again(study)
-    assert study.index.folder == place
     assert study.version != before
     assert study.view("is:error").matched == 0
     assert study.view("label:neu item:i1").matched == 9
 
 
-def test_a_deleted_index_is_made_again(tmp_path):
+def test_what_the_viewer_keeps_is_made_again_where_it_was_deleted(tmp_path):
     path = collected(tmp_path, count=4)
-    shutil.rmtree(index(path).root)
-    assert index(path).view("").matched == 36
+    shutil.rmtree(viewed(path).root)
+    assert viewed(path).view("").matched == 36
 
 
 def test_a_bundle_is_shown(tmp_path):
@@ -109,7 +108,7 @@ def test_a_bundle_is_shown(tmp_path):
     packed, _ = quaver.bundle(quaver.Study.open(path), tmp_path / "packed.quaver.zip")
     studies = studies_of([packed])
     (study,) = studies.values()
-    keep(study.path, study.root, wanted=False)
+    keep(study.path, study.root)
     assert study.view("").matched == 54
     answer = client_of(studies).get(f"api/studies/{study.id}/answer?item=i1&column=0").json()
     assert answer["prompt"]

@@ -4,8 +4,8 @@ import pytest
 from tests.view.viewed import client_of, collected
 
 import quaver
-from quaver.view.index_keeper import keep
 from quaver.view.serving import studies_of
+from quaver.view.study_reader import keep
 
 ROWS = [
     f"i{n},{variant},{'pos' if (n + at) % 3 else 'neg'}" for n in range(8) for at, variant in enumerate("xy")
@@ -23,7 +23,7 @@ def browser(tmp_path_factory):
     quaver.import_annotations(table, folder / "coded")
     studies = studies_of([first, second, packed, folder / "coded"])
     for one in studies.values():
-        keep(one.path, one.root, wanted=False)
+        keep(one.path, one.root)
     return client_of(studies)
 
 

@@ -4,14 +4,12 @@ import json
 
 import pytest
 from tests.studies import written
-from tests.view.viewed import client_of
+from tests.view.viewed import again, client_of
 
 import quaver
 from quaver.errors import UnknownName
-from quaver.view import index_keeper
-from quaver.view.index_builder import IndexBuilder
-from quaver.view.index_keeper import keep
 from quaver.view.serving import studies_of
+from quaver.view.study_reader import keep
 
 STUDY = """\
 name: speeches
@@ -64,7 +62,7 @@ def path(tmp_path_factory):
 def browser(path):
     studies = studies_of([path])
     for one in studies.values():
-        keep(one.path, one.root, wanted=False, field=one.field)
+        keep(one.path, one.root, one.field)
     return client_of(studies)
 
 
@@ -153,21 +151,19 @@ def _other_amount(text, prompt):
 
 
 def test_answers_that_come_in_are_taken_in(tmp_path):
-    """New numbers too, of which the index knew nothing: then there is to be another index."""
+    """Those with new numbers too, which are then among the labels."""
     path = written(tmp_path, STUDY, _items(12))
     functions = {"m": _other_amount}
     quaver.Study.open(path, functions=functions).run(watch=lambda _: None, requests=4)
     studies = studies_of([path])
-    tone, _, amount = studies.values()
-    builders = [
-        IndexBuilder(index_keeper.opened(path, one.root, one.field), one.root) for one in (tone, amount)
-    ]
-    assert all(builder.update() for builder in builders)
-    quaver.Study.open(path, functions=functions).run(watch=lambda _: None)
-    assert [builder.update() for builder in builders] == [True, False]
     browser = client_of(studies)
+    for one in studies.values():
+        again(one)
+    assert browser.get("api/studies/speeches-amount/answers").json()["total"] == 4
+    quaver.Study.open(path, functions=functions).run(watch=lambda _: None)
+    for one in studies.values():
+        again(one)
     assert browser.get("api/studies/speeches-tone/answers", params={"q": "label:bad"}).json()["total"] == 11
-    keep(path, amount.root, wanted=False, field="amount")
     for at in range(12):
         query = {"q": f"label:{at * 5 + 1}"}
         assert browser.get("api/studies/speeches-amount/answers", params=query).json()["total"] == 2
@@ -179,7 +175,7 @@ def test_a_bundle_shows_each_field(path, tmp_path, monkeypatch):
     studies = studies_of([packed])
     assert [*studies] == ["all-tone", "all-topics", "all-amount"]
     for one in studies.values():
-        keep(one.path, one.root, wanted=False, field=one.field)
+        keep(one.path, one.root, one.field)
     browser = client_of(studies)
     found = browser.get("api/studies").json()["studies"]
     assert [one["name"] for one in found] == ["speeches: tone", "speeches: topics", "speeches: amount"]

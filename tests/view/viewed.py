@@ -7,9 +7,8 @@ from tests.studies import written
 import quaver
 from quaver.view.application import Viewer
 from quaver.view.guard import MARK, Guard
-from quaver.view.index_builder import IndexBuilder
-from quaver.view.index_keeper import write_progress
 from quaver.view.serving import studies_of
+from quaver.view.study_reader import opened, read
 
 STUDY = """\
 name: tones
@@ -64,19 +63,17 @@ def collected(folder, study=STUDY, count=40, answer=annotate):
     return path
 
 
-def index(path):
-    """A study with its index."""
+def viewed(path):
+    """A study that was read for the viewer."""
     (study,) = studies_of([path]).values()
     again(study)
     return study
 
 
 def again(study):
-    """Bring a study's index up to date."""
-    source = quaver.Study.open(study.path).source
-    builder = IndexBuilder(source, study.root)
-    assert builder.update()
-    write_progress(source, builder.folder)
+    """Read a study as it is now, without its verdict."""
+    whole, parts = opened(study.path, study.root, study.field)
+    read(whole, study.field, parts)
 
 
 def client(*paths, headers=None):
@@ -88,7 +85,7 @@ def client(*paths, headers=None):
 
 
 def client_of(studies, headers=None):
-    """A browser on studies that have indexes."""
+    """A browser on studies that were read."""
     viewer = Viewer(studies)
     app = Guard(viewer.app(), TOKEN, PORT, viewer.reports)
     known = {"host": f"127.0.0.1:{PORT}", MARK.decode(): "1"} | (headers or {})

@@ -11,7 +11,7 @@ from quaver.errors import QuaverError
 from quaver.models.local.extras import require
 from quaver.start.begun_check import MOST_BYTES
 from quaver.view.guard import App, Guard, Receive, Scope, Send
-from quaver.view.serving import IndexProcess, listening, studies_of
+from quaver.view.serving import StudyReader, listening, studies_of
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -38,7 +38,7 @@ class Doors:
         self.port = port
         self.guards: list[Guard] = []
         self._viewers: dict[Path, str] = {}
-        self._indexing: list[IndexProcess] = []
+        self._readers: list[StudyReader] = []
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -52,16 +52,16 @@ class Doors:
         if path not in self._viewers:
             viewer, token = Viewer(studies_of([path])), secrets.token_urlsafe(24)
             for study in viewer.studies.values():  # each field is one
-                self._indexing.append(IndexProcess(study))
-                self._indexing[-1].start()
+                self._readers.append(StudyReader(study))
+                self._readers[-1].start()
             self.guards.append(Guard(viewer.app(), token, self.port, viewer.reports))
             self._viewers[path] = f"/{token}/"
         return self._viewers[path]
 
     def close(self) -> None:
-        """End what keeps the viewers' indexes."""
-        for process in self._indexing:
-            process.stop()
+        """End what reads the viewers' studies."""
+        for reader in self._readers:
+            reader.stop()
 
 
 class Pages:

@@ -13,7 +13,8 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
 
 from quaver._secrets import Keys
 from quaver.core.input_budget import InputBudget, TooLarge
@@ -21,18 +22,10 @@ from quaver.core.meter import account_name
 from quaver.errors import QuaverError, UnknownName
 from quaver.view import answer_document, grid_documents, overview_document
 from quaver.view.asked import Given, given_in
-from quaver.view.queries import QueryError
-from quaver.view.study_index import error_document
+from quaver.view.snapshot import error_document
 from quaver.view.viewed_study import ViewedStudy
 
 PAGE = Path(__file__).parent / "page"
-_KINDS = {
-    ".html": "text/html; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".json": "application/json",
-    ".woff2": "font/woff2",
-}
 _MOST_BYTES = 64 << 20
 """The largest file of marks that is taken in."""
 _MOST_CELLS = 1_000_000
@@ -40,7 +33,7 @@ _REPORT_POLICY = (
     "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline'; "
     "style-src 'unsafe-inline'; img-src data:; font-src data:"
 )
-_MISSING = ("study", "item", "column", "mark", "report", "page")
+_MISSING = ("study", "item", "column", "mark", "report")
 """What is not there when one of these is unknown; any other unknown name is a mistake in the request."""
 
 Handler = Callable[[Given], Any]
@@ -62,8 +55,7 @@ class Viewer:
     def app(self) -> Starlette:
         """The application."""
         of_server: dict[tuple[str, str], Handler] = {
-            ("GET", "/"): page,
-            ("GET", "/page/{name:path}"): page,
+            ("GET", "/"): lambda given: FileResponse(PAGE / "index.html"),
             ("GET", "/api/studies"): self.list,
             ("GET", "/api/pulse"): self.pulse,
             ("POST", "/api/who"): self.set_who,
@@ -81,23 +73,21 @@ class Viewer:
             ("POST", "/marks"): self.add_mark,
             ("POST", "/marks/gold"): answer_document.to_gold,
             ("DELETE", "/marks/{name}"): answer_document.remove_mark,
-            ("POST", "/verdict"): overview_document.judge,
         }
         every = dict(of_server)
         every["GET", "/reports/{study}"] = self._of_study(report)
         for (method, path), handler in of_study.items():
             every[method, f"/api/studies/{{study}}{path}"] = self._of_study(handler)
-        return Starlette(
-            routes=[
-                Route(path, _endpoint(handler), methods=[method]) for (method, path), handler in every.items()
-            ]
-        )
+        routes: list[BaseRoute] = [Mount("/page", StaticFiles(directory=PAGE))]
+        for (method, path), answer in every.items():
+            routes.append(Route(path, _endpoint(answer), methods=[method]))
+        return Starlette(routes=routes)
 
     def _of_study(self, handler: OfStudy) -> Handler:
         def answered(given: Given) -> Any:
             study = self.study(given.study)
             found = handler(study, replace(given, who=self.who) if given.blind else given)
-            return _without_labels(found, study.index.design.hidden) if given.blind else found
+            return _without_labels(found, study.snapshot.design.hidden) if given.blind else found
 
         return answered
 
@@ -137,10 +127,7 @@ def _endpoint(handler: Handler) -> Callable[[Request], Any]:
             given = given_in(request.query_params, request.path_params, await _body(request))
             return await run_in_threadpool(lambda: _response(handler(given)))
         except QuaverError as error:
-            document = error_document(error)
-            if isinstance(error, QueryError):
-                document["at"] = list(error.at)
-            return _response({"error": document}, _status(error))
+            return _response({"error": error_document(error)}, _status(error))
 
     return route
 
@@ -218,19 +205,3 @@ def report(study: ViewedStudy, given: Given) -> Response:
     return FileResponse(
         path, media_type="text/html; charset=utf-8", headers={"Content-Security-Policy": _REPORT_POLICY}
     )
-
-
-def page(given: Given) -> Response:
-    """A file of the page."""
-    return _file(PAGE, given.name or "index.html", tuple(_KINDS))
-
-
-def _file(folder: Path, name: str, endings: tuple[str, ...]) -> Response:
-    try:
-        path = (folder / name).resolve()
-        known = path.is_relative_to(folder.resolve()) and path.suffix in endings and path.is_file()
-    except (OSError, ValueError):  # no file can have this name
-        known = False
-    if not known:
-        raise UnknownName("page", name[:80], [], where="page")
-    return Response(path.read_bytes(), media_type=_KINDS[path.suffix])

@@ -42,9 +42,8 @@ class Given:
         count: How many of these; each address has its own number where this is left out.
         left: The first column of a window of cells.
         width: How many columns it has.
-        step: As many rows become one.
+        step: Of as many rows the first is shown.
         match: Whether cells come with what matches.
-        confidence: Whether they come with their confidence.
         excerpt: Characters of a text.
         item: An item's id.
         find: The item that rows are to stand around.
@@ -66,7 +65,6 @@ class Given:
     width: Natural = 0
     step: Natural = 1
     match: bool = False
-    confidence: bool = False
     excerpt: Natural | None = None
     item: str = ""
     find: str = ""

@@ -12,8 +12,8 @@ from quaver.core.number_format import short_name
 from quaver.view.asked import Given
 from quaver.view.grid_view import MARGINS
 from quaver.view.queries import Scope, quoted, written
+from quaver.view.snapshot import Column
 from quaver.view.stored_answers import excerpts
-from quaver.view.study_index import Column
 from quaver.view.viewed_study import ViewedStudy
 
 _EXCERPT, _MOST_VALUES = 200, 50
@@ -21,15 +21,15 @@ _EXCERPT, _MOST_VALUES = 200, 50
 
 def grid(study: ViewedStudy, given: Given) -> dict[str, Any]:
     """A view without its cells: how many rows, which columns, what the margins say."""
-    view, index = study.view(*given.view), study.index
-    columns = zip(index.design.columns, view.margins.iter_rows(named=True), strict=True)
+    view, snapshot = study.view(*given.view), study.snapshot
+    columns = zip(snapshot.design.columns, view.margins.iter_rows(named=True), strict=True)
     return {
         "rows": len(view.rows),
         "matched": view.matched,
-        "partial": not index.state.complete,
+        "partial": not snapshot.state.complete,
         "columns": [column_document(column) | _margin(sums) for column, sums in columns],
         "margin": _margin(view.margins.sum().row(0, named=True)),
-        "counts": [[code, int(n)] for code, n in enumerate(view.counts) if n],
+        "counts": view.counts.select("legend", "n").rows(),
     }
 
 
@@ -55,14 +55,14 @@ def rows(study: ViewedStudy, given: Given) -> dict[str, Any]:
     """Some rows, with what is known of their items and the marks of one person or all."""
     view, window, result = study.view(*given.view), given.window(100, 1000), dict[str, Any]()
     if given.find:
-        place = result["found"] = view.place_of(study.index.places.get(given.find))
+        place = result["found"] = view.place_of(study.snapshot.places.get(given.find))
         count = window.stop - window.start
         start = window.start if place is None else max(0, place - count // 2)
         window = slice(start, start + count)
     marks, numbers = study.book.by_item(given.who), [int(row) for row in view.rows[window]]
-    texts = study.index.item_texts(numbers, _EXCERPT)
+    texts = study.snapshot.item_texts(numbers, _EXCERPT)
     result["rows"] = [
-        {"row": place, "mark": _last(marks.get(study.index.ids[row], ())), "text": texts[row]}
+        {"row": place, "mark": _last(marks.get(study.snapshot.ids[row], ())), "text": texts[row]}
         | view.item_line(row)
         for place, row in enumerate(numbers, window.start)
     ]
@@ -77,64 +77,50 @@ def _last(marks: Sequence[Any]) -> str | None:
 def cells(study: ViewedStudy, given: Given) -> tuple[bytes, int, int]:
     """A window of cells, row by row, and its size."""
     view, window, step = study.view(*given.view), given.window(0, 100_000), max(1, given.step)
-    found = view.cells(slice(window.start * step, window.stop * step), given.left, given.width)
-    codes, match, sure = (_zoomed(part, step) for part in found) if step > 1 else found
+    count = window.stop - window.start
+    rows = slice(window.start, window.start + count * step, step)
+    codes, match = view.cells(rows, given.left, given.width)
     if given.blind:
-        codes = np.where(codes > 0, study.index.design.hidden, 0).astype(codes.dtype)
-        sure = np.zeros_like(sure)
+        codes = np.where(codes > 0, study.snapshot.design.hidden, 0).astype(codes.dtype)
     content = codes.astype(codes.dtype.newbyteorder("<")).tobytes()
     content += match.tobytes() if given.match else b""
-    content += sure.tobytes() if given.confidence else b""
     return content, *codes.shape
-
-
-def _zoomed(part: Any, step: int) -> Any:
-    """The most frequent value of each block of rows, column by column."""
-    blocks = []
-    for start in range(0, len(part), step):
-        block = part[start : start + step]
-        kinds = np.unique(block)
-        counts = np.array([np.count_nonzero(block == kind, axis=0) for kind in kinds])
-        blocks.append(kinds[counts.argmax(axis=0)])
-    return np.array(blocks, part.dtype).reshape(-1, part.shape[1])
 
 
 def answers(study: ViewedStudy, given: Given) -> dict[str, Any]:
     """Some of the matching answers, in the order of rows and columns."""
     view, excerpt = study.view(*given.view), given.characters(200)
-    index, marks = study.index, study.book.by_item(given.who)
+    snapshot, marks = study.snapshot, study.book.by_item(given.who)
     found = view.answers(given.window(50, 500))
-    texts = index.item_texts({*found["row"]}, excerpt)
+    texts = snapshot.item_texts({*found["row"]}, excerpt)
     known = _documents(study, found, excerpt)
     for document, (place, row) in zip(known, found.select("place", "row").iter_rows(), strict=True):
-        about = index.design.columns[document["column"]]
-        own = [mark for mark in marks.get(index.ids[row], ()) if mark.place == about.place]
-        document |= {"item": index.ids[row], "of": texts[row], "row": place}
-        document |= {"gold": index.gold[row], "mark": _last(own)}
+        about = snapshot.design.columns[document["column"]]
+        own = [mark for mark in marks.get(snapshot.ids[row], ()) if mark.place == about.place]
+        document |= {"item": snapshot.ids[row], "of": texts[row], "row": place}
+        document |= {"gold": snapshot.gold[row], "mark": _last(own)}
     return {"total": view.matched, "answers": known}
 
 
 def siblings(study: ViewedStudy, scope: Scope, row: int, most: int) -> list[dict[str, Any]]:
     """The answers to an item in the first columns, and what is known of calls that have none."""
-    places = pl.DataFrame({"column": range(min(most, study.index.width))}, schema={"column": pl.UInt16})
-    known = study.index.cells(row, scope.evaluator)
+    places = pl.DataFrame({"column": range(min(most, study.snapshot.width))}, schema={"column": pl.UInt16})
+    known = study.snapshot.annotations(scope.evaluator).filter(pl.col("row") == row).collect()
     found = places.join(known, on="column", how="left", maintain_order="left")
     legend = found["legend"].fill_null(0)
-    names = study.index.design.legend[legend].cast(pl.String)
+    names = study.snapshot.design.legend[legend].cast(pl.String)
     modal = pl.lit(scope.numbers["modal"][row], pl.String)
     return _documents(study, found.with_columns(names, legend=legend, modal=modal))
 
 
 def _documents(study: ViewedStudy, answers: pl.DataFrame, excerpt: int = 0) -> list[dict[str, Any]]:
     """Answers in a line each: their column, how they were read, and the beginning of their text."""
-    columns = study.index.design.columns
+    columns = study.snapshot.design.columns
     texts: list[str | None] = [None] * answers.height
     if excerpt and answers.height:  # of no answers nothing is known, not even a number
-        texts = excerpts(study.index, answers["response"].to_list(), excerpt)
+        texts = excerpts(study.snapshot, answers.select("row", "column").rows(), excerpt)
     return [
-        column_document(columns[answer["column"]])
-        | read_as(answer)
-        | {"text": text, "length": answer["length"] or 0}
+        column_document(columns[answer["column"]]) | read_as(answer) | {"text": text}
         for answer, text in zip(answers.iter_rows(named=True), texts, strict=True)
     ]
 
@@ -154,8 +140,8 @@ def read_as(answer: Mapping[str, Any]) -> dict[str, Any]:
 def facets(study: ViewedStudy, given: Given) -> dict[str, Any]:
     """How many matching answers, or items, have each value of each field; of items also its absence."""
     view = study.view(*given.view)
-    names = ["label", "status", "model", "prompt", "decoding", "repeat", "gold", *study.index.design.groups]
-    if study.index.gold.gather(view.rows).null_count() == len(view.rows):
+    names = ["label", "status", "model", "prompt", "decoding", "repeat", "gold", *study.snapshot.groups]
+    if study.snapshot.gold.gather(view.rows).null_count() == len(view.rows):
         names.remove("gold")
 
     def values(name: str) -> list[dict[str, Any]]:

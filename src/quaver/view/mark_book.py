@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -90,14 +91,12 @@ class MarkBook:
         self.path, self._labels = folder / "marks.jsonl", labels
         self._lines = LineFile(self.path)
         self._lock = threading.Lock()
-        self._read: tuple[int, ...] | None = None
-        self._marks: dict[str, Mark] = {}
+        self._read = lru_cache(1)(self._marks_in)
 
     def marks(self) -> list[Mark]:
         """Those that count: of each person and thing the last one, unless it was taken back."""
         with self._lock:
-            self._refresh()
-            return [mark for mark in self._marks.values() if not mark.removed]
+            return [mark for mark in self._read(self.version).values() if not mark.removed]
 
     @property
     def version(self) -> str:
@@ -106,7 +105,7 @@ class MarkBook:
             about = self.path.stat()
         except OSError:
             return "0"
-        return f"{about.st_size}.{about.st_mtime_ns}"
+        return f"{about.st_ino}.{about.st_size}.{about.st_mtime_ns}"
 
     def by_item(self, who: str = "") -> Mapping[str, list[Mark]]:
         """The marks by item; one person's, or everybody's."""
@@ -153,17 +152,9 @@ class MarkBook:
         with self._lock:
             self._lines.append(_MARK.dump_python(mark, exclude_defaults=True) for mark in marks)
 
-    def _refresh(self) -> None:
-        try:
-            about = self.path.stat()
-        except OSError:
-            self._marks, self._read = {}, None
-            return
-        now = (about.st_ino, about.st_size, about.st_mtime_ns)
-        if now == self._read:
-            return
-        self._marks = {mark.id: mark for mark in map(self._mark_of, self._lines.documents())}
-        self._read = now
+    def _marks_in(self, _: str) -> dict[str, Mark]:
+        """The last mark of each person and thing, in a version of the file."""
+        return {mark.id: mark for mark in map(self._mark_of, self._lines.documents())}
 
     def _mark_of(self, document: dict[str, Any]) -> Mark:
         try:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from quaver.core.label_values import single_labels
 from quaver.core.number_format import short_name
 from quaver.core.records import OF_SETS, LabelSet, Numbers
 from quaver.view.asked import Given
 from quaver.view.grid_view import SORTS
-from quaver.view.study_index import STATUSES, State, error_document
+from quaver.view.snapshot import STATUSES, Design, error_document, state_in
 from quaver.view.viewed_study import ViewedStudy
 
 EXAMPLES = (
@@ -28,9 +26,9 @@ EXAMPLES = (
 
 def index_state(study: ViewedStudy) -> dict[str, Any]:
     """How far the index has come."""
-    index, failure = study.index_or_none(), study.failure
-    now = State() if index is None else index.state
-    word = "failed" if failure else "waiting" if index is None else "ready" if now.complete else "building"
+    now, failure = state_in(study.root), study.failure
+    there = "ready" if now.complete else "building"
+    word = "failed" if failure else there if study.version else "waiting"
     return {
         "state": word,
         "done": now.done,
@@ -42,8 +40,8 @@ def index_state(study: ViewedStudy) -> dict[str, Any]:
 
 def brief(study: ViewedStudy) -> dict[str, Any]:
     """A study in a line."""
-    index, state = study.index_or_none(), index_state(study)
-    about = (study.id, "", 0) if index is None else (index.design.name, index.design.kind, index.design.items)
+    shown, state = study.snapshot_or_none(), index_state(study)
+    about = (study.id, "", 0) if shown is None else (shown.design.name, shown.design.kind, len(shown.ids))
     known = dict(zip(("name", "kind", "items"), about, strict=True))
     return {"id": study.id, "answers": state["done"], "index": state, **known}
 
@@ -51,11 +49,11 @@ def brief(study: ViewedStudy) -> dict[str, Any]:
 def pulse(study: ViewedStudy) -> dict[str, Any]:
     """What changes while a study is looked at; cheap."""
     state = index_state(study)
-    progress, verdict = study.document("progress.json") or {}, study.document("verdict.json") or {}
+    progress, verdict = study.document("progress.json"), study.document("verdict.json")
     answered = state["done"] if state["of"] else progress.get("answered", 0)
     return {
         "version": state["version"],
-        "marks": study.book.version if study.index_or_none() else "0",
+        "marks": study.book.version if state["version"] else "0",
         "index": state,
         "answered": max(answered, progress.get("answered", 0)),
         "total": progress.get("total", state["of"]),
@@ -66,39 +64,36 @@ def pulse(study: ViewedStudy) -> dict[str, Any]:
 
 def overview(study: ViewedStudy, given: Given) -> dict[str, Any]:
     """The first screen."""
-    index = study.index_or_none()
-    progress, verdict = study.document("progress.json") or {}, study.document("verdict.json") or {}
-    report = index is not None and report_of(study) is not None
+    shown = study.snapshot_or_none()
+    progress, verdict = study.document("progress.json"), study.document("verdict.json")
+    report = shown is not None and report_of(study) is not None
     return {
         "brief": brief(study),
         "progress": {"answered": 0, "total": 0, "money": None, **progress, "process": study.collecting},
         "verdict": {"state": "none", **verdict},
         "report": f"../{study.ticket}/" if report else None,
-        "task": None if index is None else index.design.task,
-        "design": None if index is None else design_document(study),
+        "task": None if shown is None else _task(shown.design),
+        "design": None if shown is None else design_document(study),
     }
+
+
+def _task(design: Design) -> dict[str, str]:
+    return {"instruction": design.variants[0].instruction, "kind": design.kind}
 
 
 def report_of(study: ViewedStudy) -> Path | None:
     """The study's report; None where it was not made."""
-    path = Path(study.index.design.folder) / "report.html"
+    path = Path(study.snapshot.design.folder) / "report.html"
     return path if path.is_file() else None
-
-
-def judge(study: ViewedStudy, given: Given) -> dict[str, Any]:
-    """Have the verdict made anew, however long that takes."""
-    study.verdict_wanted.set()
-    return {}
 
 
 def design_document(study: ViewedStudy, given: Given | None = None) -> dict[str, Any]:
     """Labels, columns and what they are made of, from which the page makes legends and menus."""
-    index, design = study.index, study.index.design
-    sure = index.annotations().select(pl.col("confidence").is_not_null().any())
+    snapshot, design = study.snapshot, study.snapshot.design
     has = {
-        "gold": index.gold.null_count() < len(index.gold),
-        "confidence": bool(index.collected(sure).item()),
-        "answers": design.has["answers"],
+        "gold": snapshot.gold.null_count() < len(snapshot.gold),
+        "confidence": snapshot.answers["confidence"].count() > 0,
+        "answers": bool(design.store),
     }
     return {
         "cell_bytes": 1 if design.cell_type == "uint8" else 2,

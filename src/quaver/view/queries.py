@@ -27,34 +27,26 @@ import polars as pl
 from quaver.core.number_format import short_name
 from quaver.errors import QuaverError, nearest
 from quaver.study.sources.gold_files import gold_beside
-from quaver.view.stored_answers import holding
-from quaver.view.study_index import Index
+from quaver.view.snapshot import Snapshot
+from quaver.view.stored_answers import answers_with
 
 _MOST_PARTS, _LONGEST = 500, 10_000
 _QUOTED = r'"(?:[^"\\]|\\.)*"?'
+_VALUE = rf'{_QUOTED}|[^\s,"]+'
 _TERM = re.compile(
     rf"""\s*(?P<minus>-(?=[^\s]))?
     (?: (?P<field>{_QUOTED}|[^\s":=<>!,-][^\s":=<>!,]*)(?P<op>!=|<=|>=|[:=<>])
+        (?P<values>(?:(?:{_VALUE})(?:,(?:{_VALUE}))*,?)?)
     | (?P<words>{_QUOTED}|[^\s"]+) )""",
     re.VERBOSE,
 )
-_VALUE = re.compile(rf'(?P<text>{_QUOTED}|[^\s,"]+)(?P<more>,?)')
-
-Place = tuple[int, int]
 
 
 class QueryError(QuaverError):
-    """A query line that says nothing.
+    """A query line that says nothing."""
 
-    Args:
-        problem: What is wrong.
-        at: The characters of the line.
-        **parts: The further parts of a `QuaverError`.
-    """
-
-    def __init__(self, problem: str, at: Place, **parts: str | None) -> None:
+    def __init__(self, problem: str, **parts: str | None) -> None:
         super().__init__(problem, where="query", **parts)
-        self.at = at
 
 
 class Value(NamedTuple):
@@ -62,32 +54,21 @@ class Value(NamedTuple):
 
     Attributes:
         text: What it says, without quotes and without the ``*``.
-        at: Where it stands.
         open: Whether ``*`` stands at its end.
     """
 
     text: str
-    at: Place
     open: bool = False
 
 
-def _values_at(line: str, index: int) -> tuple[list[Value], int]:
-    """The values at a place of a line, with commas between them, and where they end."""
-    values, more = list[Value](), True
-    while more and (value := _VALUE.match(line, index)):
-        values.append(_value(value["text"], value.span("text"), may_be_open=True))
-        index, more = value.end(), bool(value["more"])
-    return values, index
-
-
-def _value(text: str, at: Place, *, may_be_open: bool = False) -> Value:
+def _value(written: str, *, may_be_open: bool = False) -> Value:
     """A value as it was written, with or without quotes."""
-    if not text.startswith('"'):
-        is_open = may_be_open and text.endswith("*") and len(text) > 1
-        return Value(text[:-1] if is_open else text, at, is_open)
-    if len(text) < 2 or not text.endswith('"') or (text.endswith('\\"') and not text.endswith('\\\\"')):
-        raise QueryError("a quotation is not closed", at, expected='"')
-    return Value(re.sub(r"\\(.)", r"\1", text[1:-1]), at)
+    if not written.startswith('"'):
+        is_open = may_be_open and written.endswith("*") and len(written) > 1
+        return Value(written[:-1] if is_open else written, is_open)
+    if not re.fullmatch(r'"(?:[^"\\]|\\.)*"', written):
+        raise QueryError("a quotation is not closed", expected='"', found=written)
+    return Value(re.sub(r"\\(.)", r"\1", written[1:-1]))
 
 
 def quoted(text: str) -> str:
@@ -160,10 +141,10 @@ COMPARED: Mapping[str, Callable[[Any, Any], Any]] = {
 SHARES: Mapping[str, pl.Expr] = {
     "agreement": pl.col("_most") / pl.col("_labelled"),
     "instability": (pl.col("_labelled") - pl.col("_most")) / pl.col("_labelled"),
-    "accuracy": pl.when("_has_gold").then(pl.col("_right") / pl.col("_answered")),
+    "accuracy": pl.when(_GOLD.is_not_null()).then(pl.col("_right") / pl.col("_answered")),
     "valid": pl.col("_labelled") / pl.col("_answered"),
 }
-"""An item's shares from these numbers; no number where they are of nothing."""
+"""An item's shares from its numbers; no number where they are of nothing."""
 
 
 MARKS = ("mark", "by", "marked")
@@ -171,28 +152,26 @@ MARKS = ("mark", "by", "marked")
 
 _OF_MARKS = "marks: "
 _MARK = pl.col(f"{_OF_MARKS}mark")
+KINDS = ("agree", "disagree", "unclear")
+"""What a mark may say of an answer."""
 
 
-def numbers_of(index: Index, evaluator: int) -> pl.DataFrame:
+def numbers_of(snapshot: Snapshot, evaluator: int) -> pl.DataFrame:
     """The numbers of every item, in the order of the items.
 
     ``modal`` is its most frequent label, of several the first in the alphabet. Of ``_answered`` answers
     ``_labelled`` have a label, ``_most`` have that one, ``_right`` the gold label.
     """
-    answers = index.annotations(evaluator)
-    named = answers.with_columns(
-        label=pick(index.design.legend["label"], "legend"), gold=pick(index.gold, "row")
-    )
+    counts = snapshot.annotations(evaluator).group_by("row", "legend").agg(n=pl.len())
+    labels = snapshot.design.legend["label"]
+    named = counts.with_columns(label=pick(labels, "legend"), gold=pick(snapshot.gold, "row"))
     n, known = pl.col("n"), _LABEL.is_not_null()
-    counts = named.group_by("row", "label").agg(n=pl.len(), gold=_GOLD.first())
     most = n.filter(known).max()
     sums = {"labels": known.sum(), "_most": most.fill_null(0), "_labelled": n.filter(known).sum()}
     sums |= {"_answered": n.sum(), "_right": n.filter(_LABEL == _GOLD).sum()}
-    of_items = counts.group_by("row").agg(
-        modal=_LABEL.filter(known & (n == most)).min(), _has_gold=_GOLD.is_not_null().any(), **sums
-    )
-    rows = pl.DataFrame({"row": range(index.design.items)}, schema={"row": pl.UInt32}).hstack([index.gold])
-    numbers = rows.join(index.collected(of_items), on="row", how="left", maintain_order="left")
+    of_items = named.group_by("row").agg(modal=_LABEL.filter(known & (n == most)).min(), **sums)
+    rows = snapshot.gold.to_frame().with_row_index("row")
+    numbers = rows.join(of_items.collect(), on="row", how="left", maintain_order="left")
     shares = {name: share.fill_nan(None) for name, share in SHARES.items()}
     return numbers.with_columns(pl.col(*sums).fill_null(0).cast(pl.UInt32)).with_columns(**shares)
 
@@ -201,58 +180,55 @@ class Scope:
     """Where a query is asked.
 
     Args:
-        index: The study's.
+        snapshot: The study.
         evaluator: The number of the evaluator whose readings are meant.
         numbers: What ``numbers_of`` says of every item.
         marks: What is marked (``MARKS``), a row an item.
     """
 
-    def __init__(self, index: Index, evaluator: int, numbers: pl.DataFrame, marks: pl.DataFrame) -> None:
-        self.index, self.evaluator, self.numbers, self._design = index, evaluator, numbers, index.design
-        design, columns = index.design, index.design.columns_frame
-        items = index.items.hstack(numbers.select("gold", "modal", "labels", *SHARES))
+    def __init__(
+        self, snapshot: Snapshot, evaluator: int, numbers: pl.DataFrame, marks: pl.DataFrame
+    ) -> None:
+        self.snapshot, self.evaluator, self.numbers = snapshot, evaluator, numbers
+        self._design = snapshot.design
+        columns = snapshot.design.columns_frame
+        items = snapshot.items.hstack(numbers.select("gold", "modal", "labels", *SHARES))
         items = items.hstack(marks.select(pl.all().name.prefix(_OF_MARKS)))
-        self._tables = {"row": items, "column": columns, "legend": design.legend}
-        self._own = [*dict.fromkeys((*columns.columns[4:], *design.groups))]
-        original = pl.col("prompt") == (design.prompts[0] if design.prompts else "")
-        kinds = ("agree", "disagree", "unclear")
-        self._choices: dict[str, Mapping[str, Callable[[Value], pl.Expr] | pl.Expr]] = {
-            "is": {**IS, "original": original, "marked": _MARK.is_not_null(), "drawn": self._drawn},
-            "mark": {kind: _MARK.list.contains(kind) for kind in kinds},
-        }
-        text, lower = pl.element(), pl.element().str.to_lowercase()
-        self._values: dict[str, Callable[[Value], pl.Expr]] = {
+        self._tables = {"row": items, "column": columns, "legend": snapshot.design.legend}
+        self._own = [*dict.fromkeys((*columns.columns[4:], *snapshot.groups))]
+        self._tests: Mapping[str, Callable[[Value], pl.Expr]] = {
+            "is": self._is,
             "no": self._absent,
             "item": self._item,
-            "answer": self._answer,
             "text": self._text,
-            "marked": lambda value: self._any("marked", text.is_in(self._fitting("marked", value))),
-            "by": lambda value: self._any("by", lower == value.text.lower()),
+            "answer": self._answer,
+            "mark": self._marked_so,
+            "marked": self._labelled_so,
+            "by": self._marked_by,
         }
 
     @property
     def answers(self) -> pl.LazyFrame:
         """The answers, with all that an expression of a query may name."""
-        return self.index.annotations(self.evaluator).with_columns(
+        return self.snapshot.annotations(self.evaluator).with_columns(
             *(pick(values, "legend").alias(values.name) for values in self._design.legend),
             *(pick(self.numbers[name], "row").alias(name) for name in ("gold", "modal")),
         )
 
     def condition(self, line: str) -> pl.Expr:
         """What a query line asks for, as one expression; an empty line asks for everything."""
-        whole, parts, index = pl.lit(True), 0, 0
-        while match := _TERM.match(line, index):
-            parts, index = parts + 1, match.end()
-            if len(line) > _LONGEST or parts > _MOST_PARTS:
-                most = f"{_LONGEST:,} characters and {_MOST_PARTS} conditions at most"
-                raise QueryError("the query is too long", (0, len(line)), expected=most)
-            if match["op"]:
-                values, index = _values_at(line, index)
-                field = _value(match["field"], match.span("field")).text
-                holds = self._term(field, match["op"], values, (match.start("field"), index))
+        terms = [*_TERM.finditer(line)]
+        if len(line) > _LONGEST or len(terms) > _MOST_PARTS:
+            most = f"{_LONGEST:,} characters and {_MOST_PARTS} conditions at most"
+            raise QueryError("the query is too long", expected=most)
+        whole = pl.lit(True)
+        for term in terms:
+            if term["op"]:
+                values = [_value(one, may_be_open=True) for one in re.findall(_VALUE, term["values"])]
+                holds = self._term(_value(term["field"]).text, term["op"], values)
             else:
-                holds = self._words(_value(match["words"], match.span("words")))
-            whole = ~holds & whole if match["minus"] else holds & whole
+                holds = self._words(_value(term["words"]))
+            whole = ~holds & whole if term["minus"] else holds & whole
         return whole
 
     def level_of(self, name: str) -> str:
@@ -279,33 +255,32 @@ class Scope:
                 return pick(table.select(test).to_series(), key)
         return test
 
-    def _term(self, field: str, op: str, values: Sequence[Value], at: Place) -> pl.Expr:
+    def _term(self, field: str, op: str, values: Sequence[Value]) -> pl.Expr:
         """The condition that a field has one of some values."""
         if not values:
-            raise QueryError(f"nothing stands after {field}{op}", at, expected="a value")
+            raise QueryError(f"nothing stands after {field}{op}", expected="a value")
         name = self._name_of(field)
         if name is None:
-            raise _unknown(field, [*FIELDS, *self._own], "field", (at[0], at[0] + len(field)))
+            raise _unknown(field, [*FIELDS, *self._own], "field")
         if name in NUMBERS:
-            tests = [COMPARED[op](pl.col(name), _number_in(value, name)) for value in values]
-            return self._where(reduce(operator.and_ if op == "!=" else operator.or_, tests))
+            tests: Sequence[pl.Expr] = [self._compared(name, op, _number_in(value, name)) for value in values]
+            return reduce(operator.and_ if op == "!=" else operator.or_, tests)
         if op not in (":", "=", "!="):
-            raise QueryError(f"{name} is not a number", at, expected=f"{name}:VALUE", found=op)
-        test = reduce(operator.or_, [self._value(name, value) for value in values])
+            raise QueryError(f"{name} is not a number", expected=f"{name}:VALUE", found=op)
+        has = self._tests.get(name, lambda value: self._where(self._equal(pl.col(name), name, value)))
+        test: pl.Expr = reduce(operator.or_, map(has, values))
         return ~test if op == "!=" else test
 
-    def _value(self, name: str, value: Value) -> pl.Expr:
-        """The condition that a field has a value."""
-        if choices := self._choices.get(name):
-            if (choice := choices.get(value.text.lower())) is None:
-                raise _unknown(value.text, choices, f"value of {name}", value.at)
-            return self._where(choice) if isinstance(choice, pl.Expr) else choice(value)
-        if name in self._values:
-            return self._values[name](value)
-        return self._where(pl.col(name).cast(pl.String).is_in(self._fitting(name, value)))
+    def _compared(self, name: str, op: str, number: float) -> pl.Expr:
+        """The condition that a field of numbers compares so with a number."""
+        compared = COMPARED[op]
+        if name == "length":
+            return self._among(answers_with(self.snapshot, lambda text: compared(len(text), number)))
+        test: pl.Expr = compared(pl.col(name), number)
+        return self._where(test)
 
-    def _fitting(self, name: str, value: Value) -> list[str]:
-        """The values of a field that a query means: as it is written, or else in any case of letters.
+    def _equal(self, column: pl.Expr, name: str, value: Value) -> pl.Expr:
+        """The condition that a column has a value: as it is written, or else in any case of letters.
 
         A label may be called by its name, and a prompt by its short one.
         """
@@ -320,15 +295,26 @@ class Scope:
             found = [one for form, one in forms if form == value.text]
             found = found[:1] or [one for form, one in forms if form.lower() == wanted]
         if not found:
-            what = "label" if name == "marked" else name
-            raise _unknown(value.text, dict.fromkeys(form for form, _ in forms), what, value.at)
-        return found
+            raise _unknown(value.text, dict.fromkeys(form for form, _ in forms), name)
+        return column.cast(pl.String).is_in(found)
+
+    def _is(self, value: Value) -> pl.Expr:
+        """What ``is:`` asks for."""
+        word = value.text.lower()
+        if word == "drawn":
+            return self._drawn()
+        original = pl.col("prompt") == (self._design.prompts[0] if self._design.prompts else "")
+        choices = {**IS, "original": original, "marked": _MARK.is_not_null()}
+        if word not in choices:
+            raise _unknown(value.text, [*choices, "drawn"], "value of is")
+        return self._where(choices[word])
 
     def _absent(self, value: Value) -> pl.Expr:
+        """Answers or items without something."""
         name = self._name_of(value.text)
         if name is None or (name in FIELDS and name not in _ABSENT):
-            raise _unknown(value.text, [*_ABSENT, *self._own], "field that may be absent", value.at)
-        return self._where(pl.col(f"{_OF_MARKS}mark" if name == "mark" else name).is_null())
+            raise _unknown(value.text, [*_ABSENT, *self._own], "field that may be absent")
+        return self._where((_MARK if name == "mark" else pl.col(name)).is_null())
 
     def _item(self, value: Value) -> pl.Expr:
         item = pl.col("item")
@@ -337,29 +323,50 @@ class Scope:
     def _words(self, value: Value) -> pl.Expr:
         """Items or answers that contain a text."""
         holds = self._where(pl.col("item").str.contains(value.text, literal=True))
-        if self._design.has["texts"]:
+        if self._design.has_texts:
             holds |= self._text(value)
-        return holds | self._answer(value) if self._design.has["answers"] else holds
+        return holds | self._answer(value) if self._design.store else holds
+
+    def _text(self, value: Value) -> pl.Expr:
+        """Items that contain a text."""
+        if not self._design.has_texts:
+            raise QueryError("the items' texts are not here", found=value.text)
+        return pick(self.snapshot.texts_with(contains(value.text)), "row")
+
+    def _answer(self, value: Value) -> pl.Expr:
+        """Answers that contain a text."""
+        wanted = value.text.casefold()
+        return self._among(answers_with(self.snapshot, lambda text: wanted in text.casefold()))
+
+    def _among(self, cells: pl.Series) -> pl.Expr:
+        """Answers that are among some, which are numbered row by row."""
+        cell = pl.col("row").cast(pl.Int64) * self.snapshot.width + pl.col("column")
+        return cell.is_in(cells.implode())
+
+    def _marked_so(self, value: Value) -> pl.Expr:
+        """Items with a mark of a kind."""
+        kind = value.text.lower()
+        if kind not in KINDS:
+            raise _unknown(value.text, KINDS, "value of mark")
+        return self._where(_MARK.list.contains(kind))
+
+    def _labelled_so(self, value: Value) -> pl.Expr:
+        """Items to which somebody gave a label."""
+        return self._any("marked", self._equal(pl.element(), "marked", value))
+
+    def _marked_by(self, value: Value) -> pl.Expr:
+        """Items that somebody marked."""
+        return self._any("by", pl.element().str.to_lowercase() == value.text.lower())
 
     def _any(self, name: str, holds: pl.Expr) -> pl.Expr:
         """Items with a mark of which something holds."""
         return self._where(pl.col(_OF_MARKS + name).list.eval(holds).list.any())
 
-    def _text(self, value: Value) -> pl.Expr:
-        if not self._design.has["texts"]:
-            raise QueryError("the items' texts are not here", value.at)
-        items = pl.scan_parquet(self.index.folder / "items.parquet")
-        return pick(self.index.collected(items.select(contains(value.text))).to_series(), "row")
-
-    def _answer(self, value: Value) -> pl.Expr:
-        """Answers whose text contains a text."""
-        numbers = holding(self.index, contains(value.text))
-        return pl.col("response").is_in(numbers.implode()).fill_null(False)
-
-    def _drawn(self, value: Value) -> pl.Expr:
+    def _drawn(self) -> pl.Expr:
+        """Items of the gold sample."""
         draw = gold_beside(Path(self._design.folder)).state().draw
         if draw is None:
-            raise QueryError("no gold sample has been drawn", value.at)
+            raise QueryError("no gold sample has been drawn")
         drawn = draw.filter("drawn")["item"].cast(pl.String)
         return self._where(pl.col("item").is_in(drawn.implode()))
 
@@ -377,13 +384,12 @@ def pick(values: pl.Series, key: str) -> pl.Expr:
     return pl.lit(values).gather(pl.col(key), null_on_oob=True)
 
 
-def _unknown(text: str, known: Iterable[str], what: str, at: Place) -> QueryError:
+def _unknown(text: str, known: Iterable[str], what: str) -> QueryError:
     """The error about a name that nothing has, with the nearest name that something has."""
     names = list(known)
     near = nearest(text, names)
     return QueryError(
         f"no {what} is named {text!r}",
-        at,
         expected=", ".join(names[:12]) + (" …" if len(names) > 12 else ""),
         found=text,
         fix=f"did you mean {near!r}?" if near else None,
@@ -396,6 +402,4 @@ def _number_in(value: Value, field: str) -> float:
     try:
         return float(text) / (100 if text != value.text else 1)
     except ValueError:
-        raise QueryError(
-            f"{field} is compared with numbers", value.at, expected="a number", found=value.text
-        ) from None
+        raise QueryError(f"{field} is compared with numbers", expected="a number", found=value.text) from None

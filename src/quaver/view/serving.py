@@ -1,4 +1,4 @@
-"""Starts the server of ``quaver view`` and the processes that keep the indexes."""
+"""Starts the server of ``quaver view`` and the processes that read the studies."""
 
 from __future__ import annotations
 
@@ -18,16 +18,15 @@ from pathlib import Path
 
 from quaver.collect.store.read_only import journal
 from quaver.errors import QuaverError, StoreError, UnknownName
-from quaver.study.sources.gold_files import gold_beside
+from quaver.study.sources.gold_files import GoldFiles
 from quaver.study.sources.opening import open_source
 from quaver.study.sources.study_folder import FIELDS
 from quaver.study.sources.study_source import StudySource
-from quaver.view.study_index import FAILURE
 from quaver.view.viewed_study import ViewedStudy
 
 PORT = 8360
 CACHE = ".view"
-"""The folder of the indexes, in the study's own."""
+"""The folder of what is read of a study, in the study's own."""
 
 
 def studies_of(paths: Sequence[Path], field: str | None = None) -> dict[str, ViewedStudy]:
@@ -48,15 +47,16 @@ def studies_of(paths: Sequence[Path], field: str | None = None) -> dict[str, Vie
             base = re.sub(r"[^\w.-]+", "-", f"{title} {of}".strip()).strip("-.") or "study"
             names = chain([base], (f"{base}-{number}" for number in count(2)))
             name = next(name for name in names if name not in result)
+            store, gold = source.files.responses, GoldFiles(source.folder, of).path("labels.csv")
             result[name] = ViewedStudy(name, path.resolve(), _cache_of(path, source, of), of)
+            result[name].files = [path, store, journal(store), gold]
     return result
 
 
 def _cache_of(path: Path, source: StudySource, field: str) -> Path:
-    """Where the indexes of a study, or of a field of it, are.
+    """Where what is read of a study, or of a field of it, is written.
 
-    They are in the study's own folder; those of a bundle, or of a folder that cannot be written, in the
-    user's cache.
+    That is in the study's own folder; of a bundle, or where this cannot be written, in the user's cache.
     """
     cache = source.folder.resolve() / (Path(FIELDS, field) if field else "") / CACHE
     if source.owns_folder:
@@ -109,11 +109,11 @@ def serve(
     studies = studies_of(paths, field)
     connection = listening(port)
     number, token = connection.getsockname()[1], secrets.token_urlsafe(24)
-    processes = [IndexProcess(study) for study in studies.values()]
+    readers = [StudyReader(study) for study in studies.values()]
     viewer = Viewer(studies)
     guarded = Guard(viewer.app(), token, number, viewer.reports)
-    for process in processes:
-        process.start()
+    for reader in readers:
+        reader.start()
     config = uvicorn.Config(
         guarded,
         log_level="warning",
@@ -127,18 +127,16 @@ def serve(
     try:
         uvicorn.Server(config).run(sockets=[connection])
     finally:
-        for process in processes:
-            process.stop()
+        for reader in readers:
+            reader.stop()
 
 
 _LOOK = 1.0
 """Seconds between two looks at a study's files."""
 
-_KEEPER = (sys.executable, "-m", "quaver.view.index_keeper")
 
-
-class IndexProcess:
-    """Keeps the index of one study up to date while the server runs.
+class StudyReader:
+    """Has a study read by a process of its own whenever one of its files has changed.
 
     Args:
         study: The study as the server has it.
@@ -157,58 +155,45 @@ class IndexProcess:
     def stop(self) -> None:
         """End, with the process."""
         self._ended.set()
-        self._thread.join(5)
         if self._child is not None:
             self._child.terminate()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._child.wait(5)
+        self._thread.join(5)
 
     def _run(self) -> None:
-        """Begin a process whenever a file has changed and none is at work."""
+        with contextlib.suppress(QuaverError):
+            self._study.snapshot_or_none()  # what was read before is there when the page asks for it
         seen: object = None
         while not self._ended.is_set():
-            if self._child is not None and self._child.poll() is not None:
-                self._study.failure, self._child = _failure_of(self._child, self._study), None
-            now, wanted = self._files(), self._study.verdict_wanted
-            if self._child is None and (now != seen or wanted.is_set()):
-                seen, options = now, ["--verdict"] * wanted.is_set()
-                wanted.clear()
-                about = (str(self._study.path), str(self._study.root), self._study.field)
-                self._child = subprocess.Popen(
-                    [*_KEEPER, *about, *options],
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.PIPE,
-                    text=True,
-                    errors="replace",
-                )
+            if (now := [_stamp(file) for file in self._study.files]) != seen:
+                seen, self._study.failure = now, self._read()
             self._ended.wait(_LOOK)
 
-    def _files(self) -> list[tuple[int, int]]:
-        """The sizes and times of the files that a change would show in."""
-        index, path = self._study.index_or_none(), self._study.path
-        if index is not None and index.design.store:
-            store = Path(index.design.store)
-            files = [store, journal(store), gold_beside(Path(index.design.folder)).path("labels.csv")]
-        else:
-            files = [folder / "responses.db" for folder in (path, path.parent, path.with_suffix(""))]
-        return [_stamp(file) for file in (path, *files)]
-
-
-def _failure_of(child: subprocess.Popen[str], study: ViewedStudy) -> QuaverError | None:
-    """The error that ended a process; None where it did its work."""
-    said = child.communicate()[1]
-    if not child.returncode:
-        return None
-    try:
-        known = json.loads((study.root / FAILURE).read_text(encoding="utf-8"))
-        return QuaverError(known.pop("problem"), **known)
-    except (OSError, ValueError, TypeError, KeyError):
-        last = said.strip().rpartition("\n")[2] or "it was killed"
-        return StoreError("the study could not be read", where=str(study.path), found=last)
+    def _read(self) -> QuaverError | None:
+        """Have the study read until there is no more; the error that ended this, if one did."""
+        study = self._study
+        command = [sys.executable, "-m", "quaver.view.study_reader"]
+        self._child = subprocess.Popen(
+            [*command, str(study.path), str(study.root), study.field],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+        )
+        with self._child as child:
+            last = "".join(child.stderr or ()).strip().rpartition("\n")[2]
+        if not child.returncode:
+            return None
+        try:
+            known = json.loads(last)
+            return QuaverError(known.pop("problem"), **known)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            found = last or "it was killed"
+            return StoreError("the study could not be read", where=str(study.path), found=found)
 
 
 def _stamp(file: Path) -> tuple[int, int]:
+    """The size and the time of a file."""
     try:
         about = file.stat()
     except OSError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,11 @@ import polars as pl
 from quaver.collect.store.read_only import open_to_read
 from quaver.collect.store.response_tables import COLUMNS, response_of
 from quaver.core.records import Response
-from quaver.view.study_index import Index
+from quaver.view.snapshot import Design, Snapshot
 
 LONGEST = 200_000
 """Characters of a text that a document holds at the most."""
 _BYTES_A_CHARACTER = 4
-_AT_ONCE = 50_000
 _FACTS = """
     SELECT r.id, r.prompt, r.seed, r.finish, r.error, r.prompt_tokens, r.cached_tokens, r.completion_tokens,
            r.thinking_tokens, r.latency, r.received, r.served_model, lower(hex(r.key)) AS key,
@@ -29,12 +28,15 @@ _FACTS = """
 _FURTHER = """
     SELECT c.follow_up, a.response FROM conditions c JOIN calls a ON a.condition = c.position
     WHERE c.parent IS NOT NULL AND a.parent = ? ORDER BY c.follow_up"""
+_HOLDING = """
+    SELECT a.condition, a.item, a.repeat FROM calls a JOIN responses r ON r.id = a.response
+    WHERE holds(CAST(r.text AS BLOB))"""
 
 
 @contextmanager
-def stored(index: Index) -> Iterator[sqlite3.Connection | None]:
-    """The store of an index, only read; None where there is none."""
-    path = Path(index.design.store) if index.design.store else None
+def stored(design: Design) -> Iterator[sqlite3.Connection | None]:
+    """The store of a study, only read; None where there is none."""
+    path = Path(design.store) if design.store else None
     if path is None or not path.exists():
         yield None
         return
@@ -64,11 +66,13 @@ def beginning(db: sqlite3.Connection, table: str, column: str, number: int, long
         return some.decode("utf-8", "ignore" if len(some) < len(blob) else "replace")[:longest]
 
 
-def excerpts(index: Index, numbers: Sequence[int | None], longest: int) -> list[str | None]:
-    """The beginnings of some answers; None where there is none."""
-    with stored(index) as db:
+def excerpts(snapshot: Snapshot, places: Sequence[tuple[int, int]], longest: int) -> list[str | None]:
+    """The beginnings of the answers at some rows and columns; None where there is none."""
+    with stored(snapshot.design) as db:
         if db is None:
-            return [None] * len(numbers)
+            return [None] * len(places)
+        known = responses_to(db, snapshot.design, {row for row, _ in places})
+        numbers = [known.get(place) for place in places]
         return [beginning(db, "responses", "text", one, longest) if one else None for one in numbers]
 
 
@@ -91,15 +95,25 @@ def whole_response(db: sqlite3.Connection, number: int) -> Response | None:
     return None if row is None else response_of(tuple(row))
 
 
-def holding(index: Index, holds: pl.Expr) -> pl.Series:
-    """The numbers of the responses of whose ``text`` something holds."""
-    found = [pl.Series(dtype=pl.UInt32)]
-    with stored(index) as db:
-        rows = (
-            db.execute("SELECT id, CAST(ifnull(text, '') AS BLOB) FROM responses") if db is not None else None
-        )
-        while rows is not None and (some := rows.fetchmany(_AT_ONCE)):
-            texts = [text.decode("utf-8", "replace") for _, text in some]
-            numbers = pl.Series([row[0] for row in some], dtype=pl.UInt32)
-            found.append(numbers.filter(pl.DataFrame({"text": texts}).select(holds).to_series()))
-    return pl.concat(found)
+def responses_to(db: sqlite3.Connection, design: Design, rows: Iterable[int]) -> dict[tuple[int, int], int]:
+    """The numbers of the responses to some items, by row and column."""
+    sql = "SELECT item, condition, repeat, response FROM calls WHERE item IN (SELECT value FROM json_each(?))"
+    columns = design.column_of_call
+    return {
+        (item, columns[condition, repeat]): response
+        for item, condition, repeat, response in db.execute(sql, (json.dumps([*rows]),))
+        if (condition, repeat) in columns
+    }
+
+
+def answers_with(snapshot: Snapshot, holds: Callable[[str], bool]) -> pl.Series:
+    """The answers of whose text something holds, numbered row by row."""
+    columns, cells = snapshot.design.column_of_call, list[int]()
+    with stored(snapshot.design) as db:
+        if db is not None:
+            # As bytes, since a damaged text is none that SQLite hands over.
+            db.create_function("holds", 1, lambda text: holds((text or b"").decode("utf-8", "replace")))
+            found = db.execute(_HOLDING)
+            calls = ((item, columns.get((condition, repeat))) for condition, item, repeat in found)
+            cells = [item * snapshot.width + column for item, column in calls if column is not None]
+    return pl.Series(cells, dtype=pl.Int64)

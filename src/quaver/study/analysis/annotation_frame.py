@@ -199,7 +199,12 @@ def readable(study: StudySource, of: Mapping[str, str]) -> Mapping[str, str]:
 
 
 def _mark(study: StudySource, store: Store) -> str:
-    """Changes with calls, answers, groups of items, gold sample, evaluators and the code of their rules."""
+    """Changes with calls, answers, and all else that the annotations rest on."""
+    return f"{study.fingerprint} {store.state()} {mark_of_readings(study)}"
+
+
+def mark_of_readings(study: StudySource) -> str:
+    """Changes with the groups of the items, the gold sample, the evaluators and the code of their rules."""
     parts: list[Any] = [evaluator.model_dump() for evaluator in study.spec.evaluators]
     parts.append(study.gold_files.digest())
     parts.append([dict(variant.covariates) for variant in study.experiment.variants])
@@ -210,4 +215,4 @@ def _mark(study: StudySource, store: Store) -> str:
         parts.append(["coders", *items.coders, items.gold.map if items.gold else {}])
     parts.append(mark_of_rules(study.plugins.evaluators().values()))
     text = json.dumps(parts, sort_keys=True, default=str)
-    return f"{study.fingerprint} {store.state()} {blake2b(text.encode(), digest_size=16).hexdigest()}"
+    return blake2b(text.encode(), digest_size=16).hexdigest()

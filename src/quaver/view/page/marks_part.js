@@ -17,8 +17,8 @@ function golden(app, said) {
   let replace = false;
   const write = async () => {
     try {
-      const {labels, files, how} = await app.source.marksToGold(app.study, {replace});
-      fill(said, labels ? made("span", {}, `${counted(labels, "label")} taken, from ${files.join(", ")}. Next: `, made("code", {}, how)) : "No mark has a label.");
+      const {labels, file, how} = await app.source.marksToGold(app.study, {replace});
+      fill(said, labels ? made("span", {}, `${counted(labels, "label")} taken, from ${file}. Next: `, made("code", {}, how)) : "No mark has a label.");
     } catch (error) {
       said.textContent = error.words || error.message;
     }

@@ -57,15 +57,13 @@ export class OverviewView {
   }
 
   #unjudged(verdict, brief) {
-    const act = () => this.app.source.judge(this.app.study).then(() => this.refresh()).catch((error) => this.app.refused(error));
-    const soon = verdict.state === "none" && !verdict.too_large && brief.answers > 0;
+    const soon = verdict.state === "none" && brief.answers > 0;
     const words = {
       reading: ["Reading the answers…", "What is there already can be looked at."],
       making: ["The verdict is being made.", "It appears here as soon as it is there; everything else works meanwhile."],
       failed: ["There is no verdict.", verdict.error ? [verdict.error.problem, verdict.error.fix].filter(Boolean).join(" ") : ""],
-    }[brief.index.state === "building" ? "reading" : soon ? "making" : verdict.state] || ["There is no verdict yet.", verdict.too_large ? `Judging ${counted(brief.answers, "answer")} takes some minutes.` : brief.answers ? "" : "No answer has been collected yet."];
-    const offered = verdict.state !== "making" && !soon && brief.answers;
-    return [made("h1", {}, words[0]), words[1] ? made("p", {}, words[1]) : null, offered ? button("Judge the labels now", act, {class: "main"}) : null];
+    }[brief.index.state === "building" ? "reading" : soon ? "making" : verdict.state] || ["There is no verdict yet.", brief.answers ? "" : "No answer has been collected yet."];
+    return [made("h1", {}, words[0]), words[1] ? made("p", {}, words[1]) : null];
   }
 
   #run({progress, report, brief}) {

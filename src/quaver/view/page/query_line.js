@@ -1,6 +1,6 @@
 // The query line: one line of text that says which answers are shown, with what is wrong with it.
 
-import { cut, fill, made } from "./elements.js";
+import { fill, made } from "./elements.js";
 import { Refusal } from "./source.js";
 
 /** A text field for a query. */
@@ -36,15 +36,11 @@ export class QueryLine {
     if (apply) this.apply(query);
   }
 
-  /** Say what is wrong with the query, and mark it. */
+  /** Say what is wrong with the query. */
   refuse(refusal) {
     this.said.hidden = !refusal;
     this.input.toggleAttribute("aria-invalid", Boolean(refusal));
-    if (refusal) {
-      const [from, to] = refusal.at || [0, 0];
-      const wrong = this.input.value.slice(from, to);
-      fill(this.said, wrong ? made("mark", {}, cut(wrong, 60)) : null, wrong ? " " : null, refusal instanceof Refusal ? refusal.words : refusal.message);
-    }
+    if (refusal) fill(this.said, refusal instanceof Refusal ? refusal.words : refusal.message);
   }
 
   focus() {

@@ -2,11 +2,11 @@
 
 import { wholeDesign } from "./legend.js";
 
-/** A refusal of the server, in words: `problem`, `where`, `expected`, `found`, `fix`; `at` for a bad query. */
+/** A refusal of the server, in words: `problem`, `where`, `expected`, `found`, `fix`. */
 export class Refusal extends Error {
-  constructor(said, at = null) {
+  constructor(said) {
     super(said.problem || "The server gave no reason.");
-    Object.assign(this, {said, at});
+    this.said = said;
   }
 
   get words() {
@@ -21,17 +21,11 @@ export function query(given) {
   return new URLSearchParams(kept.map(([name, value]) => [name, value === true ? "1" : String(value)])).toString();
 }
 
-/** What came of cells: `rows` × `width` legend codes, whether each matches the query, how confident it is. */
-export function unpackedCells(bytes, rows, width, cellBytes, {match, confidence}) {
+/** What came of cells: `rows` × `width` legend codes, and whether each matches the query. */
+export function unpackedCells(bytes, rows, width, cellBytes, {match}) {
   const size = rows * width;
   const codes = cellBytes === 2 ? new Uint16Array(bytes.slice(0, 2 * size)) : new Uint8Array(bytes, 0, size);
-  let at = size * cellBytes;
-  const next = (asked) => {
-    if (!asked) return null;
-    at += size;
-    return new Uint8Array(bytes, at - size, size);
-  };
-  return {rows, width, codes, match: next(match), confidence: next(confidence)};
+  return {rows, width, codes, match: match ? new Uint8Array(bytes, size * cellBytes, size) : null};
 }
 
 export class ServerSource {
@@ -50,7 +44,7 @@ export class ServerSource {
     } catch {
       // an empty body: the status says it
     }
-    throw new Refusal(said.error || {}, said.at || (said.error && said.error.at) || null);
+    throw new Refusal(said.error || {});
   }
 
   async #read(path, given = {}, options = {}) {
@@ -83,10 +77,6 @@ export class ServerSource {
 
   async design(study) {
     return wholeDesign(await this.#read(`${this.#of(study)}/design`));
-  }
-
-  judge(study) {
-    return this.#changed(`${this.#of(study)}/verdict`, "POST");
   }
 
   grid(study, view, options) {

@@ -1,0 +1,307 @@
+"""A study as the server shows it: its design and its items, and the labels of all answers in memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+from pydantic import TypeAdapter
+
+from quaver.core.annotations import ANNOTATION_COLUMNS
+from quaver.core.records import Condition, Decoding, LabelSet, Numbers, Variant
+from quaver.errors import QuaverError, StoreError
+
+STATUSES = ("tied", "no_label", "ambiguous", "refused", "empty", "error")
+"""Why an answer has no label, in the legend's order; ``tied`` is a valid answer that prefers none."""
+
+GROUP = "group:"
+"""What the columns of the items' groups begin with in the file of the items."""
+
+_NAMES = ["model", "variant", "decoding", "repeat"]
+_COLUMNS: dict[str, Any] = {
+    "at": pl.UInt16,
+    **dict.fromkeys(("model", "prompt", "decoding"), pl.String),
+    "repeat": pl.Int32,
+}
+
+
+class Column(NamedTuple):
+    """One column of the grid: a condition and a repeat."""
+
+    at: int
+    model: str
+    prompt: str
+    decoding: str
+    repeat: int
+
+    @property
+    def place(self) -> tuple[str, str, str, int]:
+        """Its names, as a mark of an answer has them."""
+        return self.model, self.prompt, self.decoding, self.repeat
+
+
+@dataclass(frozen=True)
+class Design:
+    """What the server must know of a study besides its items and labels.
+
+    Attributes:
+        name: The study's name.
+        kind: What it was opened from, in words.
+        labels: The label set.
+        is_numeric: Whether these are the numbers that occur.
+        evaluators: Their names, the study's first one first.
+        conditions: Those that are no follow-ups.
+        variants: Every prompt variant.
+        decodings: By name.
+        has_texts: Whether the items' texts are here.
+        store: Where the answers are; empty where there are labels only.
+        folder: The study's folder.
+        marks: Where marks are kept.
+    """
+
+    name: str
+    kind: str
+    labels: LabelSet
+    is_numeric: bool
+    evaluators: tuple[str, ...]
+    conditions: tuple[Condition, ...]
+    variants: tuple[Variant, ...]
+    decodings: dict[str, Decoding]
+    has_texts: bool
+    store: str
+    folder: str
+    marks: str
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """Every column, conditions outermost."""
+        names = [
+            (one.model, one.variant, one.decoding, repeat)
+            for one in self.conditions
+            for repeat in range(one.repeats)
+        ]
+        return tuple(Column(at, *place) for at, place in enumerate(names))
+
+    @cached_property
+    def column_of_call(self) -> dict[tuple[int, int], int]:
+        """The number of a column by the number of its condition and the repeat."""
+        calls = [(at, repeat) for at, one in enumerate(self.conditions) for repeat in range(one.repeats)]
+        return {call: column for column, call in enumerate(calls)}
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The labels' codes."""
+        return self.labels.codes
+
+    @property
+    def label_set(self) -> LabelSet:
+        """The label set, or the numbers that occur."""
+        return Numbers(self.labels.labels, self.labels.level) if self.is_numeric else self.labels
+
+    @property
+    def cell_type(self) -> str:
+        """NumPy's name of what a cell takes."""
+        return "uint8" if len(self.codes) + len(STATUSES) < 250 else "uint16"
+
+    @property
+    def hidden(self) -> int:
+        """The legend code of a cell that must not be seen."""
+        return 255 if self.cell_type == "uint8" else 65535
+
+    @cached_property
+    def legend(self) -> pl.DataFrame:
+        """The label and the status by legend code; labels are sorted as their codes are in the alphabet."""
+        statuses = [(None, "valid" if name == "tied" else name) for name in STATUSES]
+        meanings = [(None, "missing"), *((code, "valid") for code in self.codes), *statuses]
+        schema: dict[str, Any] = {"label": pl.Enum(sorted(self.codes)), "status": pl.String}
+        return pl.DataFrame(meanings, schema=schema, orient="row")
+
+    @cached_property
+    def columns_frame(self) -> pl.DataFrame:
+        """What a query may ask of the columns: names, repeats, and the levels of the variants' factors."""
+        columns = pl.DataFrame(self.columns, schema=_COLUMNS, orient="row")
+        levels = [{"prompt": variant.id, **variant.factors} for variant in self.variants]
+        factors = pl.from_dicts(levels, infer_schema_length=None)
+        names = ("prompt", "model", "decoding", "repeat")
+        return columns.join(factors, on="prompt", how="left", maintain_order="left").select(
+            *names, pl.exclude("at", *names).cast(pl.String)
+        )
+
+    @cached_property
+    def variants_by_id(self) -> dict[str, Variant]:
+        """Every variant by its id."""
+        return {variant.id: variant for variant in self.variants}
+
+    @cached_property
+    def prompts(self) -> tuple[str, ...]:
+        """The variants that are asked, in order."""
+        return tuple(dict.fromkeys(condition.variant for condition in self.conditions))
+
+
+_DESIGN = TypeAdapter(Design)
+
+
+@dataclass(frozen=True)
+class State:
+    """How many of a study's annotations can be shown.
+
+    Attributes:
+        rests_on: Changes with all that annotations rest on besides the answers.
+        last: The number of the last response that was read.
+        done: Answers, or labels, that were read.
+        of: How many there are.
+        errors: How many of these answers were errors.
+        files: The files that hold the annotations, in order.
+    """
+
+    rests_on: str = ""
+    last: int = 0
+    done: int = 0
+    of: int = 0
+    errors: int = 0
+    files: Sequence[str] = ()
+
+    @property
+    def complete(self) -> bool:
+        """Whether all were read that there were."""
+        return bool(self.rests_on) and self.done >= self.of
+
+
+_STATE = TypeAdapter(State)
+
+
+def state_in(folder: Path) -> State:
+    """What is noted in a folder; nothing was read where there is no note, or a damaged one."""
+    try:
+        return _STATE.validate_json((folder / "state.json").read_bytes())
+    except (OSError, ValueError):
+        return State()
+
+
+class Snapshot:
+    """A study at one moment.
+
+    Args:
+        folder: Where the process that reads the study writes (see ``study_reader``).
+
+    Attributes:
+        items: By row: the items' ids and groups.
+        gold: Their gold labels.
+        answers: ``row``, ``column``, ``evaluator``, ``legend`` (what the page shows a label or a status by),
+            ``confidence``, ``truncated`` and ``looping`` of every annotation.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.state = folder, state_in(folder)
+        with self._whole():
+            self.design = _DESIGN.validate_json((folder / "design.json").read_bytes())
+            names = pl.read_parquet_schema(folder / "items.parquet")
+            groups = [name for name in names if name.startswith(GROUP)]
+            items = pl.read_parquet(folder / "items.parquet", columns=["item", "gold", *groups])
+            self.gold = items["gold"].cast(self.design.legend["label"].dtype)
+            self.items = items.select("item", *(pl.col(name).alias(name[len(GROUP) :]) for name in groups))
+            self.ids, self.width = items["item"], len(self.design.columns)
+            cells = ("row", "column", "evaluator", "legend", pl.col("confidence").cast(pl.Float32))
+            known = self._placed(self._annotations).select(*cells, "truncated", "looping")
+            self.answers = known.collect(engine="streaming")
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """Report files that something has damaged."""
+        try:
+            yield
+        except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+            raise StoreError(
+                "what the viewer keeps of this study cannot be read",
+                where=str(self.folder),
+                found=str(error).partition("\n")[0],
+                fix="delete this folder; it is made again",
+            ) from error
+
+    @property
+    def groups(self) -> list[str]:
+        """The names of the items' groups."""
+        return self.items.columns[1:]
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The rows of the items, by id."""
+        return {name: row for row, name in enumerate(self.ids)}
+
+    @property
+    def _annotations(self) -> pl.LazyFrame:
+        """The study's annotation frame, to be read as it is needed."""
+        paths = [self.folder / file for file in self.state.files]
+        return pl.scan_parquet(paths) if paths else pl.LazyFrame(schema=ANNOTATION_COLUMNS)
+
+    def _placed(self, annotations: pl.LazyFrame) -> pl.LazyFrame:
+        """Annotations in the grid, with the numbers of their row, column and evaluator, and a legend code."""
+        design, names = self.design, ("model", "variant", "decoding")
+        columns = pl.LazyFrame(design.columns, schema=_COLUMNS, orient="row")
+        columns = columns.rename({"at": "column", "prompt": "variant"}).with_columns(
+            pl.col(names).cast(pl.Categorical)
+        )
+        items = self.ids.cast(pl.Categorical).to_frame().lazy().with_row_index("row")
+        label, status = _numbered("label", design.codes), _numbered("status", ("valid", *STATUSES[1:]))
+        legend = pl.coalesce(label + 1, status + 1 + len(design.codes))
+        placed = annotations.with_columns(pl.col(*names, "item").cast(pl.Categorical))
+        return (
+            placed.join(items, on="item")
+            .join(columns, on=_NAMES)
+            .with_columns(
+                legend=legend.cast(pl.UInt8 if design.cell_type == "uint8" else pl.UInt16),
+                evaluator=_numbered("evaluator", design.evaluators).cast(pl.UInt8),
+            )
+            .drop_nulls(["legend", "evaluator"])
+        )
+
+    def annotations(self, evaluator: int) -> pl.LazyFrame:
+        """The answers as an evaluator reads them."""
+        frame = self.answers.lazy()
+        return frame if len(self.design.evaluators) == 1 else frame.filter(pl.col("evaluator") == evaluator)
+
+    def cells(self, row: int) -> pl.DataFrame:
+        """The answers to an item as each evaluator reads them, with why, and the labels' probabilities."""
+        item = pl.col("item").cast(pl.String) == self.ids[row]
+        with self._whole():
+            return self._placed(self._annotations.filter(item)).collect(engine="streaming")
+
+    def item_texts(self, rows: Iterable[int], longest: int | None = None) -> dict[int, str]:
+        """The texts of some items as the first prompt shows them, or their beginnings, by row."""
+        if not self.design.has_texts:
+            return dict.fromkeys(rows, "")
+        text = pl.col("text") if longest is None else pl.col("text").str.slice(0, longest)
+        return dict(self._of_items(rows).select("row", text).iter_rows())
+
+    def texts_with(self, holds: pl.Expr) -> pl.Series:
+        """Of whose ``text`` something holds, by row."""
+        with self._whole():
+            return pl.scan_parquet(self.folder / "items.parquet").select(holds).collect().to_series()
+
+    def item_fields(self, row: int) -> dict[str, Any]:
+        """An item's fields."""
+        return dict(json.loads(self._of_items([row])["fields"][0])) if self.design.has_texts else {}
+
+    def _of_items(self, rows: Iterable[int]) -> pl.DataFrame:
+        some = pl.Series([*rows], dtype=pl.UInt32)
+        frame = pl.scan_parquet(self.folder / "items.parquet")
+        with self._whole():
+            return frame.filter(pl.col("row").is_in(some.implode())).collect(engine="streaming")
+
+
+def _numbered(name: str, values: Sequence[str]) -> pl.Expr:
+    """The places of a column's values among some; null where a value is not among them."""
+    known = pl.col(name).cast(pl.String).cast(pl.Enum(values), strict=False)
+    return known.to_physical().cast(pl.UInt16)
+
+
+def error_document(error: QuaverError) -> dict[str, Any]:
+    """An error for the page."""
+    names = ("problem", "where", "expected", "found", "fix")
+    return {name: getattr(error, name) for name in names}
