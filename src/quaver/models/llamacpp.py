@@ -22,8 +22,10 @@ from quaver.core.records import Message, Request, Response
 from quaver.errors import ModelError
 from quaver.models._defaults import plain_text, turns
 from quaver.models.local.extras import cores, require, spin_briefly, waiting
-from quaver.models.local.llama_protocol import begun_answer, continues, failure_of, request_body, responses_of
+from quaver.models.local.llama_protocol import continues, failure_of, responses_of
 from quaver.models.local.weights import digest, find_weights
+from quaver.models.served.dialects import CHAT_API
+from quaver.models.served.presets import PRESETS
 
 _CELLS = 32768
 """Tokens in the caches of all slots together, unless the study gives the number of slots."""
@@ -143,11 +145,12 @@ class LlamaCpp:
         responses: list[Response] = []
         for first in range(0, len(request.calls), self._wanted_slots):
             n = min(self._wanted_slots, len(request.calls) - first)
-            body = request_body(request) | {"seed": request.seed + first, "n": n}
-            reply = self._send(request.prompt.messages, body)
+            body = CHAT_API.body(PRESETS["llamacpp_server"], self._name, request)
+            if body.pop("response_format", None):  # which a prompt without a chat template does not take
+                body["json_schema"] = json.loads(request.schema)
+            reply = self._send(body | {"seed": request.seed + first, "n": n})
             failed = failure_of(reply)
-            begun = begun_answer(request.prompt.messages)
-            responses += [failed] * n if failed else responses_of(reply, read, begun)
+            responses += [failed] * n if failed else responses_of(reply, request, read)
             read = 0
         return responses
 
@@ -163,23 +166,19 @@ class LlamaCpp:
         # cold, it does not depend on what was asked before.
         cached = not continues(messages, self._last_read)
         self._last_read = ()
-        reply = self._send(messages, {"max_tokens": 0, "cache_prompt": cached})
+        text = plain_text(messages)
+        said: dict[str, Any] = {"messages": turns(messages)} if text is None else {"prompt": text}
+        reply = self._send(said | {"max_tokens": 0, "cache_prompt": cached})
         failed = failure_of(reply)
         if failed:
             return failed
         self._last_read = messages
         return int(reply["timings"]["prompt_n"])
 
-    def _send(self, messages: tuple[Message, ...], body: dict[str, Any]) -> dict[str, Any]:
-        body = {"id_slot": 0, "cache_prompt": True, "stream": False} | body
+    def _send(self, body: dict[str, Any]) -> dict[str, Any]:
+        handle = self._server.handle_completions if "prompt" in body else self._server.handle_chat_completions
         try:
-            text = plain_text(messages)
-            if text is None:
-                body["messages"] = turns(messages)
-                return self._server.handle_chat_completions(body)  # type: ignore[no-any-return]
-            if body.pop("logprobs", False):
-                body["logprobs"] = body.pop("top_logprobs")
-            return self._server.handle_completions(body | {"prompt": text})  # type: ignore[no-any-return]
+            return handle({"id_slot": 0, "cache_prompt": True, "stream": False} | body)  # type: ignore[no-any-return]
         except (RuntimeError, ValueError) as error:
             raise ModelError(
                 f"llama.cpp did not take a request to {self._name}", found=str(error)[:300]

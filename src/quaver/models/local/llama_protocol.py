@@ -1,36 +1,14 @@
-"""Requests to llama.cpp and its replies, as the JSON that its server speaks."""
+"""What llama.cpp says in reply, as the JSON that its server speaks."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from quaver.core.records import Message, Request, Response, Token
+from quaver.core.records import Message, Request, Response
 from quaver.errors import ModelError
-from quaver.models._defaults import grammar, plain_text, sendable, too_long
-
-
-def request_body(request: Request) -> dict[str, Any]:
-    """What a request asks for beside its messages."""
-    decoding = request.decoding
-    body: dict[str, Any] = {
-        "temperature": decoding.temperature,
-        "top_p": decoding.top_p,
-        "top_k": decoding.top_k,
-        "min_p": decoding.min_p,
-        "repeat_penalty": decoding.repeat_penalty,
-        "max_tokens": decoding.max_tokens,
-    }
-    if decoding.stop:
-        body["stop"] = list(decoding.stop)
-    if decoding.logprobs:
-        body |= {"logprobs": True, "top_logprobs": decoding.logprobs}
-    if request.schema:
-        body["json_schema"] = json.loads(request.schema)
-    elif request.choices:
-        body["grammar"] = grammar(request.choices)
-    return body
+from quaver.models._defaults import plain_text, sendable, too_long
+from quaver.models.served.server_reply import response_in
 
 
 def begun_answer(messages: Sequence[Message]) -> str:
@@ -66,42 +44,22 @@ def failure_of(reply: Mapping[str, Any]) -> Response | None:
     raise ModelError("llama.cpp refused a request", found=str(error.get("message"))[:300])
 
 
-def responses_of(reply: Mapping[str, Any], read: int | None, begun: str) -> list[Response]:
+def responses_of(reply: Mapping[str, Any], request: Request, read: int | None) -> list[Response]:
     """The responses in a reply."""
     usage = reply["usage"]
-    prompt = int(usage["prompt_tokens"])
+    prompt, answered = int(usage["prompt_tokens"]), int(usage["completion_tokens"])
     cached = int(usage.get("prompt_tokens_details", {}).get("cached_tokens", 0))
-    answered = int(usage["completion_tokens"])
-    choices = sorted(reply["choices"], key=lambda choice: int(choice["index"]))
-    drawn = len(choices)
+    drawn, begun = len(reply["choices"]), begun_answer(request.prompt.messages)
     together = {"completion_tokens_of_request": answered, "answers_of_request": drawn} if drawn > 1 else None
     return [
-        Response(
-            text=_text(choice).removeprefix(begun),
-            finish="length" if choice["finish_reason"] == "length" else "stop",
-            thinking=choice.get("message", {}).get("reasoning_content"),
-            tokens=_tokens(choice.get("logprobs")),
+        response_in(
+            choice,
+            request.decoding.logprobs,
+            begun,
             prompt_tokens=prompt,
             cached_tokens=cached if read is None else prompt - read,
             completion_tokens=answered if drawn == 1 else None,
             raw=together,
         )
-        for choice in choices
+        for choice in sorted(reply["choices"], key=lambda choice: int(choice["index"]))
     ]
-
-
-def _text(choice: Mapping[str, Any]) -> str:
-    return str(choice["message"]["content"] or "" if "message" in choice else choice["text"])
-
-
-def _tokens(logprobs: Mapping[str, Any] | None) -> tuple[Token, ...]:
-    if not logprobs:
-        return ()
-    return tuple(
-        Token(
-            place["token"],
-            place["logprob"],
-            tuple((top["token"], top["logprob"]) for top in place["top_logprobs"]),
-        )
-        for place in logprobs["content"]
-    )

@@ -38,7 +38,7 @@ def read_reply(
     prompt, written = token_count(usage.get("prompt_tokens")), token_count(usage.get("completion_tokens"))
     cached = token_count(object_in(usage.get("prompt_tokens_details")).get("cached_tokens"))
     thought = object_in(usage.get("completion_tokens_details")).get("reasoning_tokens")
-    response = _response(
+    response = response_in(
         choices[0],
         logprobs,
         begun,
@@ -100,9 +100,18 @@ def _is_choice(choice: Mapping[str, Any]) -> bool:
     return isinstance(choice.get("text"), str)
 
 
-def _response(
-    choice: Mapping[str, Any], logprobs: int, begun: str, category: object, **beside: Any
+def response_in(
+    choice: Mapping[str, Any], logprobs: int, begun: str, category: object = None, **beside: Any
 ) -> Response:
+    """The response in one choice of a chat completion.
+
+    Args:
+        choice: The choice.
+        logprobs: How many log-probabilities were asked for at each position.
+        begun: The beginning of the answer, which some servers repeat.
+        category: Why the answer was filtered.
+        **beside: What the reply says of all its choices.
+    """
     message = object_in(choice.get("message")) or {"content": choice.get("text")}
     text, thinking = _spoken(message.get("content")) or ("", "")
     for name in ("reasoning", "reasoning_content"):
