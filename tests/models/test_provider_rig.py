@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import polars as pl
 import pytest
 from tests.models import provider_rig as rig
 from tests.models.knob_table import knob_table
@@ -178,6 +179,25 @@ def test_levels_of_a_knob_that_is_not_taken_are_an_error_before_anything_is_paid
         assert all("temperature" in body for _, _, body in provider.sent), "no request was answered"
 
 
+@pytest.mark.parametrize("heeds", [True, False])
+def test_levels_of_a_knob_that_make_no_difference_are_named(heeds, tmp_path):
+    def answer(body, path, n):
+        is_open = "unusual words" in body["messages"][-1]["content"]
+        drawn = f"words at {body['temperature'] if heeds else 'random'}"
+        return rig.chat(body, drawn if is_open else None)
+
+    with rigged(answer) as provider:
+        found = study(tmp_path, {"base_url": provider.url}, {"temperature": [0.1, 0.7, 1.5]})
+        found.run()
+    found.export(tmp_path / "calls.parquet")
+    records = map(json.loads, pl.read_parquet(tmp_path / "calls.parquet")["instrument"])
+    states = {one["instrument"]["temperature"][2] for one in records}
+    told = ["temperature made no difference that the server of m shows: its 3 levels are repeats"]
+    assert states == {"sent" if heeds else "ignored"}
+    assert [*found.status().idle_knobs] == ([] if heeds else told)
+    assert ("which made no difference" in found.paper().methods) is not heeds
+
+
 def test_hosts_are_kept_and_named(tmp_path):
     with rigged(rig.routing) as provider:
         found = study(tmp_path, {"base_url": provider.url}, {})
@@ -238,8 +258,6 @@ def test_a_reply_without_an_answer_says_why(tmp_path):
 
 
 def test_the_record_of_a_call_is_exported(tmp_path):
-    import polars as pl
-
     with rigged(rig.refusing("temperature")) as provider:
         found = study(tmp_path, {"base_url": provider.url}, {})
         found.run()

@@ -46,6 +46,8 @@ _THINKING = 2048
 """Tokens for a second try, if the first ones were all spent on thinking."""
 
 _QUESTION = "Tell me in a few words what you did yesterday, and who was there."
+_OPEN, _DRAWS = "List eight unusual words at random, and nothing else.", (7, 8, 9)
+"""A question that hardly any two draws answer alike, and the seeds of such draws."""
 
 _ASKED = {
     "choice": ("constraint: labels", "check that `supports: {choice: …}` names a method that it knows"),
@@ -85,7 +87,7 @@ def tried(
                     lack = f"it answers {error.words or error.found or error.problem}"
                 if lack:
                     raise _dishonoured(name, lack, address)
-                facts["honoured"][name] = True
+                facts["honoured"][name] = name not in probe.idle
             return facts
 
     return finished(run())
@@ -124,12 +126,18 @@ async def _version(connection: Connection, server: Preset) -> str | None:
 
 
 class _Probe:
-    """The trials of a server; each ends in what it lacks, in words, or in an empty text."""
+    """The trials of a server; each ends in what it lacks, in words, or in an empty text.
+
+    Attributes:
+        idle: Knobs that the server takes, and that change nothing.
+    """
 
     def __init__(
         self, server: Preset, needs: Needs, send: Callable[[Request], Awaitable[Response]], address: Address
     ) -> None:
         self._server, self._needs, self._send, self._address = server, needs, send, address
+        self._question = _QUESTION
+        self.idle: list[str] = []
 
     def trials(self) -> Iterator[tuple[str, Awaitable[str]]]:
         """What is to be tried."""
@@ -174,10 +182,20 @@ class _Probe:
         return "another seed draws the same answer" if len(set(texts)) == 1 else ""
 
     async def _varied(self, knob: str, ends: tuple[float, float]) -> str:
-        """Whether the server takes both ends of what the study varies; it never learns to do without."""
+        """Whether the server takes both ends of what the study varies; it never learns to do without.
+
+        A knob of the sampling is idle where the same seeds draw the same answers at both ends.
+        """
+        self._question = _OPEN
+        said = []
         for end in ends:
             value: Any = {knob: int(end) if knob in ("max_tokens", "top_k") else end}
-            await self._ask(replace(Decoding("", max_tokens=16), **value))
+            decoding = replace(Decoding("", temperature=1.0, max_tokens=40), **value)
+            seeds = _DRAWS if knob != "max_tokens" else _DRAWS[:1]
+            said.append([(await self._ask(decoding, seed=seed)).text for seed in seeds])
+        self._question = _QUESTION
+        if knob != "max_tokens" and said[0] == said[1]:
+            self.idle.append(knob)
         return ""
 
     async def _ask(
@@ -191,7 +209,7 @@ class _Probe:
         return response
 
     async def _sent(self, decoding: Decoding, choices: tuple[str, ...], schema: str, seed: int) -> Response:
-        prompt = Prompt((Message("user", _QUESTION),), _QUESTION, "")
+        prompt = Prompt((Message("user", self._question),), self._question, "")
         request = Request("", prompt, decoding, choices, seed, (Call(bytes(16), 0, 0, 0),), schema=schema)
         for left in range(_TRIES - 1, -1, -1):
             try:

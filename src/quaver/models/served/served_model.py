@@ -92,6 +92,9 @@ class ServedModel(Defaults):
         self._need(needs)
         trying = (self._wire.server, needs, self._connected, self._address, self._trying)
         self._facts = tried(*trying)
+        self._wire.idle = frozenset(knob for knob, counts in self._facts["honoured"].items() if not counts)
+        for knob in self._wire.idle:
+            self.meter.tell(f"{knob} makes no difference that the server shows: its levels are repeats")
 
     def _need(self, needs: Needs) -> None:
         """What the study rests on is never left out, whatever the server refuses."""

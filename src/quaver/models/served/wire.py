@@ -55,6 +55,7 @@ class Wire:
     Attributes:
         changes: What was learnt from refusals: by field, what became of it.
         needed: Knobs that the study cannot do without, since it varies them or rests on them.
+        idle: Knobs that the server takes, and that a probe saw change nothing.
         room: Tokens for thinking beyond the answer's own.
         settled: Whether the server has taken a request as it is made now.
     """
@@ -64,6 +65,7 @@ class Wire:
         self._api = DIALECTS[api]
         self.changes: dict[str, Any] = {}
         self.needed: frozenset[str] = frozenset()
+        self.idle: frozenset[str] = frozenset()
         self.room = 0
         self.settled = False
 
@@ -212,6 +214,8 @@ class Wire:
         if sent is None:
             fields = self.dialect.fields.get(name, ())
             return "refused" if any(field in self.changes for field in fields) else "dropped"
+        if name in self.idle:
+            return "ignored"
         if name == "max_tokens":
             if asked is not None and sent < asked:
                 return "capped"

@@ -11,6 +11,7 @@ from quaver.collect.run.ledger import (
     Entry,
     changed,
     errors_by_kind,
+    idle_knobs,
     ledger,
     pace,
     spent,
@@ -46,6 +47,7 @@ class StudyStatus(Rows):
         paraphrases: Calls that made paraphrases; their tokens and money are among the others.
         without_words: A sentence for each model whose thinking left no room for answers, or that ended some
             without a word.
+        idle_knobs: A sentence for each knob, such as the temperature, whose levels made no difference.
         sent: Requests that were sent to servers.
         received: Replies to these.
         discarded: Replies that became no answer: they could not be used, never came, or servers were tried
@@ -76,6 +78,7 @@ class StudyStatus(Rows):
     rate: float = 0.0
     paraphrases: int = 0
     without_words: Sequence[str] = ()
+    idle_knobs: Sequence[str] = ()
     sent: int = 0
     received: int = 0
     discarded: int = 0
@@ -96,7 +99,7 @@ class StudyStatus(Rows):
     @property
     def warnings(self) -> list[str]:
         """What to know before its answers are trusted, a sentence each."""
-        return [*self.configurations_changed, *self.without_words]
+        return [*self.configurations_changed, *self.without_words, *self.idle_knobs]
 
     @property
     def left(self) -> float | None:
@@ -147,6 +150,7 @@ def status_in(study: StudySource, store: Store | None, process: int | None) -> S
             "rate": pace(store, since=collected_since(study.folder)) if process else 0.0,
             "waiting": store.waiting() if process is None else 0,
             "batches": _batches(study, store),
+            "idle_knobs": idle_knobs(store),
         }
         total -= store.calls.unfollowed()
     used = spent(entries, prices)
