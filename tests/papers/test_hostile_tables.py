@@ -114,7 +114,7 @@ def test_a_factor_and_a_group_may_have_a_name_that_tables_look_for(name, tmp_pat
         )
         run = Study.open(study, functions={"m": label})
         run.run()
-        for one in ("inter-stability", "inter-by-temperature", "readiness", "strategies", "configurations"):
+        for one in ("inter-stability", "inter-by-temperature", "strategies", "configurations"):
             table(run, one)
         terms = [row["term"] for row in table(run, "mixed-model").rows()]
         own = re.sub(r"\W", "_", name) if kind == "factor" else "wording"

@@ -3,7 +3,7 @@
 from quaver.core.records import Estimate
 from quaver.papers.catalogue import FigureKind
 from quaver.papers.paper_answers import NOTHING, UNKNOWN
-from quaver.papers.paper_figures import page_of, points
+from quaver.papers.paper_figures import points
 from quaver.papers.published_table import Layout, PublishedTable, number, reasons, table_of
 from quaver.report.tables.table import Table, plain
 
@@ -14,7 +14,7 @@ def _made(values, notes=()):
 
 
 def _drawn(kind, table):
-    return str(page_of(points(kind, [], table.rows()), 400, None, 1))
+    return str(points(kind, [], table.rows(), 400))
 
 
 def test_points_that_lie_on_each_other_share_a_name():

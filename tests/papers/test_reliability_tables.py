@@ -264,20 +264,6 @@ def test_repairs_and_the_paired_drop(answers):
             assert row["recovered by answer_markers"] is None  # the suspect rule lost nothing
 
 
-def test_readiness_without_and_with_the_reasoning_prompt(answers):
-    made = shown(made_of(answers, "readiness"))
-    by = {(row["model"], row["criterion"]): row for row in made}
-    for model in MODELS:
-        each = accuracies(answers, model)
-        row = by[model, "accuracy"]
-        assert row["all prompts"] == pytest.approx(np.mean(list(each.values())))
-        assert row["paper's prompts"] == pytest.approx(np.mean([each[prompt] for prompt in PAPER]))
-        assert by[model, "spread"]["paper's prompts"] == pytest.approx(spread_of(each, PAPER))
-        assert by[model, "flips"]["paper's prompts"] == 0
-        assert by[model, "flips"]["all prompts"] == pytest.approx(1 / 6)
-        assert row["verdict"] in ("met", "not met", "undecided")
-
-
 def test_reliability_of_stated_over_token_confidence(answers):
     frame = part(answers, "decimal", "small", "original")
     (one,) = reliability_tables.reliability(frame)
@@ -308,8 +294,7 @@ def test_figures_name_the_models(answers, tmp_path):
     for number in "1234":
         kind = catalogue.figure_of(f"karmakar-2026:{number}")
         made = catalogue.kind_of(kind.table).make(answers) if kind.table else None
-        drawing = getattr(paper_figures, kind.draw)(kind, answers, made.rows() if made else ())
-        chart, _ = paper_figures.page_of(drawing, 720, None, 1)
+        chart = getattr(paper_figures, kind.draw)(kind, answers, made.rows() if made else (), 720)
         assert all(model in str(chart) for model in MODELS)
         paper_figures.save(chart, tmp_path / "drawn.svg")
 

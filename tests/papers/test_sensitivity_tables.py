@@ -127,22 +127,6 @@ def test_strategies_with_their_deviations(study):
         assert row["Quaver's S 95% interval low"] <= row["Quaver's S"] <= row["Quaver's S 95% interval high"]
 
 
-def test_the_plane_by_class_beside_noise(study):
-    rows = tabled(study, "classes")
-    assert [(row["strategy"], row["class"]) for row in rows] == [
-        (strategy, name) for strategy in ("simple", "detailed") for name in ("Left", "Right")
-    ]
-    for row in rows:
-        labels, gold = block(study, row["strategy"])
-        code = ["Left", "Right"].index(row["class"])
-        assert row["S"] == pytest.approx(sensitivities(labels)[gold == code].mean())
-        assert row["C"] == pytest.approx(pairs(labels, gold, code).mean())
-        for kind in ("noisy", "random"):
-            drawn = baselined(study, row["strategy"], kind)
-            assert row[f"{kind} S"] == pytest.approx(sensitivities(drawn)[gold == code].mean())
-            assert row[f"{kind} C"] == pytest.approx(pairs(drawn, gold, code).mean())
-
-
 def test_the_plane_by_item(study):
     rows = tabled(study, "items")
     assert len(rows) == 2 * SIZE
@@ -164,50 +148,12 @@ def test_the_plane_by_item(study):
             assert row[f"{kind} C"] == pytest.approx((1 - np.abs(p[at] - p[mine]).sum(1) / 2).mean())
 
 
-def test_what_the_violins_show(study):
-    for row in tabled(study, "violins"):
-        labels, gold = block(study, row["strategy"])
-        values = sensitivities(labels) if row["of"].startswith("sensitivity") else pairs(labels, gold)
-        assert row["values"] == values.size
-        names = ("minimum", "5%", "25%", "median", "75%", "95%", "maximum")
-        for name, share in zip(names, (0, 5, 25, 50, 75, 95, 100), strict=True):
-            assert row[name] == pytest.approx(np.percentile(values, share), abs=1e-9)
-        assert row["mean"] == pytest.approx(values.mean())
-
-
-def test_any_items_by_id(study):
-    made = table(study, "matrix", items=["3", "0", "7"])
-    assert made.columns == ("data set", "model", "strategy", "no.", "item", "class", "3", "0", "7")
-    for row in made.rows():
-        p = shares(block(study, row["strategy"])[0])
-        for other in ("3", "0", "7"):
-            expected = 1 - np.abs(p[int(row["item"])] - p[int(other)]).sum() / 2
-            assert row[other] == pytest.approx(expected)
-    with pytest.raises(UnknownName, match="99"):
-        table(study, "matrix", items=["3", "99"])
-
-
-def test_each_strategy_has_its_own_items_in_the_columns(study):
-    rows = table(study, "matrix").rows()
-    for level in ("simple", "detailed"):
-        labels = block(study, level)[0]
-        own = [row for row in rows if row["strategy"] == level]
-        ids = [int(row["item"]) for row in own]
-        moved = sorted(range(SIZE), key=lambda at: (-sensitivities(labels)[at], str(at)))
-        assert ids == moved[:10]
-        p = shares(labels)
-        for row, item in zip(own, ids, strict=True):
-            for number, other in enumerate(ids, start=1):
-                assert row[str(number)] == pytest.approx(1 - np.abs(p[item] - p[other]).sum() / 2)
-
-
-@pytest.mark.parametrize("name", ["2", "3", "4", "5", "6", "classes"])
+@pytest.mark.parametrize("name", ["2", "3", "4", "5", "6"])
 def test_figures_hold_a_mark_for_each_row(study, name, tmp_path):
     chart = figure(study, f"errica-2025:{name}", width=360)
     text = str(chart.to_dict(validate=False))
     for level in ("simple", "detailed"):
         assert re.search(rf"sides, one(,|\\u2063) ?{level}", text)
-    assert "classes" not in name or all(f"'name': '{label}'" in text for label in ("Left", "Right"))
     save(chart, tmp_path / "drawn.svg")
     assert (tmp_path / "drawn.svg").read_text(encoding="utf-8").startswith("<svg")
 
@@ -218,23 +164,17 @@ def test_what_has_no_figure_or_format_says_so(study, tmp_path):
     with pytest.raises(QuaverError, match="nothing to draw"):
         figure(study, "barrie-2025:2")
     with pytest.raises(QuaverError, match="not written in this format"):
-        save(figure(study, "errica-2025:classes"), tmp_path / "drawn.gif")
+        save(figure(study, "errica-2025:6"), tmp_path / "drawn.gif")
 
 
 def test_strategies_as_the_paper_prints_them(study):
-    """A row a data set, S/C/F1 of each model and strategy in a cell, the best of a data set in bold."""
+    """A row a data set, S/C/F1 of each model and strategy in a cell."""
     first, second = printed(study, "strategies")
     long = {row["strategy"]: row for row in tabled(study, "strategies")}
     (row,) = first.rows()
     for strategy, own in long.items():
         for name, head in (("S", "S"), ("C", "C"), ("micro-F1", "F1")):
             assert row[f"one, {strategy} {head}"] == pytest.approx(own[name])
-    (cells,) = first.table.rows
-    for at, (name, more) in enumerate({"S": False, "C": True, "micro-F1": True}.items()):
-        values = [own[name] for own in long.values()]
-        best = max(values) if more else min(values)
-        bold = ["<b>" in re.split("/(?=<[bd])", cell)[at] for cell in cells[1:]]
-        assert bold == [value == best and min(values) < max(values) for value in values]
     assert len(second.rows()) == 1
     assert first.table.groups == ("", "one", "one")
     assert r"\multicolumn{2}{c}{one}" in first.as_("latex")

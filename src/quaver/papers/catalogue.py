@@ -162,27 +162,21 @@ def figure(
     width: Annotated[int, Field(ge=200)] = 720,
     models: Sequence[str] = (),
     strategies: Sequence[str] = (),
-    classes: Sequence[str] = (),
     items: Sequence[str] = (),
-    columns: Annotated[int, Field(ge=1)] | None = None,
-    page: Annotated[int, Field(ge=1)] = 1,
 ) -> Any:
-    """Draw a page of a figure of a paper, as an Altair chart.
+    """Draw a figure of a paper, as an Altair chart.
 
     Args:
         stored: A study or a collection.
         name: The paper and the number: ``errica-2025:6``.
         width: In pixels; 720 is a page, 360 a column.
-        models: Those that are drawn; all if left out, as of the next three.
+        models: Those that are drawn; all if left out, as of the next two.
         strategies: Their levels of the factor ``strategy``.
-        classes: Their codes or names.
         items: Their ids.
-        columns: Panels side by side; as many as fit if left out.
-        page: The page; its caption says how many there are, and what is left out.
 
     Raises:
-        UnknownName: There is no such figure, model, strategy, class or item.
-        QuaverError: There is nothing to draw, or no such page.
+        UnknownName: There is no such figure, model, strategy or item.
+        QuaverError: There is nothing to draw.
     """
     from quaver.papers import paper_figures  # the charts' libraries are slow to load
     from quaver.report.charts.specification import finished
@@ -194,32 +188,13 @@ def figure(
     chosen = {"model": models, "strategy": strategies, "item": () if chooses else items}
     only = {column: values for column, values in chosen.items() if values}
     answers = answers_of(_studies(stored), intervals=bool(kind.ends), only=only)
-    wanted = _names_of(answers, classes)
     made = about.make(answers, *([items] if chooses and items else [])) if about else None
-    if classes:
-        if made is not None:
-            _check("column", "class", dict.fromkeys(made.columns))
-        kind = replace(kind, only={**kind.only, "class": wanted})
-    drawing = getattr(paper_figures, kind.draw)(kind, answers, made.rows() if made else ())
-    if not drawing.rows:
+    spec = getattr(paper_figures, kind.draw)(kind, answers, made.rows() if made else (), width)
+    if spec is None:
         notes = " ".join(made.notes) if made else ""
         raise QuaverError("there is nothing to draw", where=f"figure {name}", found=notes or "no rows")
-    spec, pages = paper_figures.page_of(drawing, width, columns, page)
     said = [f"{column}: {', '.join(values)} alone" for column, values in only.items()]
-    said += [f"class: {', '.join(classes)} alone"] if classes else []
-    said += [f"page {page} of {pages}"] if pages > 1 else []
     return as_altair(finished(spec, width=width, title=f"{kind.title}.", subtitle="; ".join(said)))
-
-
-def _names_of(answers: Answers, classes: Sequence[str]) -> list[str]:
-    """The names of classes that are given by code or name."""
-    names: dict[str, str] = {}
-    for one in answers:
-        for label in one.labels.labels:
-            names |= {label.code: label.name, label.name: label.name}
-    for given in classes:
-        _check("class", given, names)
-    return list(dict.fromkeys(names[given] for given in classes))
 
 
 def paper_of(path: Path) -> str:

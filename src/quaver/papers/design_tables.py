@@ -67,19 +67,6 @@ def factor_levels(answers: Answers) -> Rows:
                 yield one.name, model, in_words(factor), level, prompts, *estimates
 
 
-def factor_differences(answers: Answers) -> Rows:
-    """Each level less the first level, with intervals and p values."""
-    for one, model in each_model(answers):
-        effects = _effects(one, model)
-        for factor, (first, *others) in _factors(one).items():
-            for level in others:
-                row: list[Value] = [one.name, model, in_words(factor), first, level]
-                for outcome, missing in _OUTCOMES:
-                    estimate = effects.get((f"{outcome}_difference", missing, factor, level), UNKNOWN)
-                    row += [estimate, p_of(estimate)]
-                yield row
-
-
 def label_shift(answers: Answers) -> Rows:
     """The share of each class at each level, and how far the distribution moves."""
     for one, model in each_model(answers):

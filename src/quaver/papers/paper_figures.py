@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,17 +16,11 @@ from quaver.errors import QuaverError, StoreError
 from quaver.papers.paper_answers import Answers, each_model
 from quaver.papers.published_table import FigureKind
 from quaver.papers.reliability_tables import by_evaluator, evaluators, kept_prompts, reliability
-from quaver.papers.sensitivity_tables import class_matrix, class_points, each_strategy, violin_values
+from quaver.papers.sensitivity_tables import class_matrix, each_strategy, item_points, pair_values
 from quaver.report.charts.forms import columns, forest, grid, plane
 from quaver.report.charts.specification import Spec, stacked
 from quaver.report.charts.svg import svg_text
 
-PAGE = 960
-"""How high a page is, in pixels, where it is 720 wide."""
-_HEAD = 70
-"""What a figure's title and its margins take, in pixels."""
-_AROUND = 90
-"""What a panel's name and its axis take above and below it."""
 _PLANE, _VIOLIN, _BAR, _SIDE = 266, 160, 240, 168
 """Pixels that a panel needs, so that there is room for its name."""
 _MATRIX = 60
@@ -37,44 +31,33 @@ Row = dict[str, Any]
 Rows = Sequence[Mapping[str, Any]]
 
 
-class Drawing(NamedTuple):
-    """A figure before it is cut into pages.
+def _panels(
+    form: Callable[..., Spec],
+    rows: Rows,
+    width: int,
+    room: float,
+    high: float | None = None,
+    **look: Any,
+) -> Spec | None:
+    """A form's drawing of rows, as many panels side by side as have room; None without rows.
 
-    Attributes:
-        rows: What is drawn, each in its panel.
+    Args:
         form: Draws rows, given ``beside``, ``high`` and ``width``.
-        wide: The pixels that a panel needs.
+        rows: What is drawn, each in its panel.
+        width: Of the figure, in pixels.
+        room: The pixels that a panel needs.
         high: How high a panel is, in pixels; about as high as wide if None.
+        look: What else the form is given.
     """
-
-    rows: Sequence[Row]
-    form: Callable[..., Spec]
-    wide: float
-    high: float | None = None
-
-
-def page_of(drawing: Drawing, width: int, columns: int | None, page: int) -> tuple[Spec, int]:
-    """A page of a figure, and how many pages there are.
-
-    Raises:
-        QuaverError: There is no such page.
-    """
-    panels = list(dict.fromkeys(row["panel"] for row in drawing.rows))
-    beside = min(len(panels), columns or max(1, int((width - 10) // drawing.wide)))
-    high = drawing.high or min(250.0, 1.05 * (width / beside - 76))
-    legend = 24 + 19 * (len({row.get("series") for row in drawing.rows}) // 3)
-    most = beside * max(1, int((PAGE - _HEAD - legend) // (high + _AROUND)))
-    pages = -(-len(panels) // most)
-    if page > pages:
-        raise QuaverError(
-            "the figure has no such page", where="page", expected=f"1 to {pages}", found=str(page)
-        )
-    kept = panels[most * (page - 1) : most * page]
-    rows = [row for row in drawing.rows if row["panel"] in kept]
-    return drawing.form(rows, beside=min(beside, len(kept)), high=high, width=width), pages
+    if not rows:
+        return None
+    panels = len({row["panel"] for row in rows})
+    beside = min(panels, max(1, int((width - 10) // room)))
+    high = high or min(250.0, 1.05 * (width / beside - 76))
+    return form(rows, beside=beside, high=high, width=width, **look)
 
 
-def beside_noise(kind: FigureKind, answers: Answers, table: Rows) -> Drawing:
+def beside_noise(kind: FigureKind, answers: Answers, table: Rows, width: int) -> Spec | None:
     """S against C of each row, beside those of noisy and of random answers."""
     rows = []
     for panel, row, _, _ in _numbers(kind, table):
@@ -86,53 +69,56 @@ def beside_noise(kind: FigureKind, answers: Answers, table: Rows) -> Drawing:
                 rows.append({"panel": panel, "series": series, "name": name, "size": size, "x": x, "y": y})
     ends = (0.0, 1.0)
     look: dict[str, Any] = {"x_ends": ends, "y_ends": ends, "order": [*_SERIES.values()]}
-    return Drawing(rows, partial(plane, across="sensitivity", up="consistency", **look), _PLANE)
+    return _panels(plane, rows, width, _PLANE, across="sensitivity", up="consistency", **look)
 
 
-def sensitivities(kind: FigureKind, answers: Answers, table: Rows) -> Drawing:
+def sensitivities(kind: FigureKind, answers: Answers, table: Rows, width: int) -> Spec | None:
     """The items' sensitivity, a violin a strategy."""
-    return _violins(answers, "sensitivity of items")
+    return _violins(answers, "sensitivity of items", width)
 
 
-def consistencies(kind: FigureKind, answers: Answers, table: Rows) -> Drawing:
+def consistencies(kind: FigureKind, answers: Answers, table: Rows, width: int) -> Spec | None:
     """The consistency of pairs of items of one class, a violin a strategy."""
-    return _violins(answers, "consistency of pairs")
+    return _violins(answers, "consistency of pairs", width)
 
 
-def _violins(answers: Answers, what: str) -> Drawing:
-    rows = []
+def _violins(answers: Answers, what: str, width: int) -> Spec | None:
+    rows: list[Row] = []
     for one, model, level, frame in each_strategy(answers):
         panel = f"{one.name}, {model} · {level}"
-        rows += [{"panel": panel, "value": value} for value in violin_values(one, frame)[what].tolist()]
-    return Drawing(rows, partial(columns, smooth=True, up=what), _VIOLIN, 200)
+        values = pair_values(one, frame)
+        if what.startswith("sensitivity"):
+            values = item_points(one, frame)["sensitivity"].drop_nulls().to_numpy()
+        rows += [{"panel": panel, "value": value} for value in values.tolist()]
+    return _panels(columns, rows, width, _VIOLIN, 200, smooth=True, up=what)
 
 
-def class_sensitivities(kind: FigureKind, answers: Answers, table: Rows) -> Drawing:
+def class_sensitivities(kind: FigureKind, answers: Answers, table: Rows, width: int) -> Spec | None:
     """Each class's sensitivity, a colour a strategy."""
     rows = []
     for one, model, level, frame in each_strategy(answers):
         names = {label.code: label.name for label in one.labels.labels}
-        for code, (s, _) in class_points(one, frame).items():
-            if s is not None:
+        for estimate in one.points("sensitivity", frame, by=[], convention="paper", classes=True):
+            code = estimate.cell.get("class")
+            if code is not None and estimate.value is not None:
                 panel = f"{one.name}, {model}"
-                rows.append({"panel": panel, "row": names[code], "value": s, "series": level})
-    return _dots(rows, "sensitivity")
+                rows.append({"panel": panel, "row": names[code], "value": estimate.value, "series": level})
+    return _dots(rows, "sensitivity", width)
 
 
-def matrices(kind: FigureKind, answers: Answers, table: Rows) -> Drawing:
+def matrices(kind: FigureKind, answers: Answers, table: Rows, width: int) -> Spec | None:
     """The consistency of each pair of items of a class, and below it how its values are distributed."""
-    chosen = kind.only.get("class", ())
     rows = []
     for one, model, level, frame in each_strategy(answers):
         for label in one.labels.labels:
-            matrix = None if chosen and label.name not in chosen else class_matrix(one, frame, label.code)
+            matrix = class_matrix(one, frame, label.code)
             if matrix is not None:
                 panel = f"{label.name} · {one.name}, {model}, {level}"
                 rows.append({"panel": panel, "matrix": matrix[1]})
-    return Drawing(rows, _squares_and_counts, _SIDE, 220 + 90)
+    return _panels(_squares_and_counts, rows, width, _SIDE, 220 + 90)
 
 
-def _squares_and_counts(rows: Sequence[Row], *, beside: int, high: float, width: int) -> Spec:
+def _squares_and_counts(rows: Rows, *, beside: int, high: float, width: int) -> Spec:
     """Matrices, and below them the histograms of their values."""
     squares: list[Row] = []
     counts: list[Row] = []
@@ -149,21 +135,14 @@ def _squares_and_counts(rows: Sequence[Row], *, beside: int, high: float, width:
     return stacked(above, below)
 
 
-def lines(kind: FigureKind, answers: Answers, table: Rows) -> Drawing:
-    """Lines over a number, with their bands; the panels with the highest mean first."""
-    rows = _spots(kind, table)
-    means = {panel: np.mean([row["y"] for row in rows if row["panel"] == panel]) for panel in _panels(rows)}
-    rows.sort(key=lambda row: -means[row["panel"]])
+def lines(kind: FigureKind, answers: Answers, table: Rows, width: int) -> Spec | None:
+    """Lines over a number, with their bands."""
     references = [(0.8, "dashed: 0.8", None)] if "PSS" in kind.y[0] else []
     look: dict[str, Any] = {"joined": True, "references": references}
-    return Drawing(rows, partial(plane, across=kind.x, up=kind.y[0], **look), _PLANE)
+    return _panels(plane, _spots(kind, table), width, _PLANE, across=kind.x, up=kind.y[0], **look)
 
 
-def _panels(rows: Sequence[Row]) -> list[str]:
-    return list(dict.fromkeys(row["panel"] for row in rows))
-
-
-def points(kind: FigureKind, answers: Answers, table: Rows) -> Drawing:
+def points(kind: FigureKind, answers: Answers, table: Rows, width: int) -> Spec | None:
     """Points with their names; of more than two that lie on each other, the first's and how many more."""
     there: dict[tuple[str, float, float], list[Row]] = {}
     for row in _spots(kind, table):
@@ -176,10 +155,10 @@ def points(kind: FigureKind, answers: Answers, table: Rows) -> Drawing:
         rows.append({**some[0], "name": name})
     lone = {row["x"] for row in rows}
     ends = (0.0, 2 * max(lone)) if len(lone) == 1 and max(lone) > 0 else None
-    return Drawing(rows, partial(plane, across=kind.x, up=_title(kind), x_ends=ends), _PLANE)
+    return _panels(plane, rows, width, _PLANE, across=kind.x, up=_title(kind), x_ends=ends)
 
 
-def bars(kind: FigureKind, answers: Answers, table: Rows) -> Drawing:
+def bars(kind: FigureKind, answers: Answers, table: Rows, width: int) -> Spec | None:
     """A dot a number, in rows, a panel beside a panel; dashed where chance alone gets there."""
     rows: list[Row] = []
     references: dict[tuple[float, str, str | None], None] = {}
@@ -191,25 +170,25 @@ def bars(kind: FigureKind, answers: Answers, table: Rows) -> Drawing:
         if accuracy and row.get("data set") in chance:
             guessed = chance[row["data set"]]
             references[guessed, f"dashed: chance, {guessed:.2f}", panel] = None
-    return _dots(rows, _title(kind), references=list(references))
+    return _dots(rows, _title(kind), width, references=list(references))
 
 
-def _dots(rows: Sequence[Row], axis: str, **look: Any) -> Drawing:
+def _dots(rows: Rows, axis: str, width: int, **look: Any) -> Spec | None:
     step = max(19.0, 7.0 * len({row["series"] for row in rows}) + 3)
     high = step * len({row["row"] for row in rows})
-    return Drawing(rows, partial(forest, axis=axis, domain=(0.0, 1.0), **look), _BAR, high)
+    return _panels(forest, rows, width, _BAR, high, axis=axis, domain=(0.0, 1.0), **look)
 
 
-def heat(kind: FigureKind, answers: Answers, table: Rows) -> Drawing:
+def heat(kind: FigureKind, answers: Answers, table: Rows, width: int) -> Spec | None:
     """A number a square: darker where it is larger."""
     rows = []
     for panel, row, _, value in _numbers(kind, table):
         where = {"row": _text(row, kind.series), "column": str(row[kind.x])}
         rows.append({"panel": panel, **where, "value": value, "text": f"{value:.2f}"})
-    return Drawing(rows, grid, 10_000, 27.0 * len({row["row"] for row in rows}))
+    return _panels(grid, rows, width, 10_000, 27.0 * len({row["row"] for row in rows}))
 
 
-def stated_over_token(kind: FigureKind, answers: Answers, table: Rows) -> Drawing:
+def stated_over_token(kind: FigureKind, answers: Answers, table: Rows, width: int) -> Spec | None:
     """Reliability of stated over token confidence: right answers against confidence, a panel a model.
 
     As in the paper, over the prompts under which enough answers state a confidence, in one of the phrasings.
@@ -230,7 +209,7 @@ def stated_over_token(kind: FigureKind, answers: Answers, table: Rows) -> Drawin
     ends = (0.0, 1.0)
     perfect = [(None, "dashed: as sure as right", None)]
     look: dict[str, Any] = {"x_ends": ends, "y_ends": ends, "percent": "xy", "references": perfect}
-    return Drawing(rows, partial(plane, across="confidence", up="right answers", **look), _PLANE)
+    return _panels(plane, rows, width, _PLANE, across="confidence", up="right answers", **look)
 
 
 def _title(kind: FigureKind) -> str:

@@ -233,9 +233,6 @@ class Layout:
         joined: Whether the numbers of a place stand in one cell, with ``/`` between them.
         by_value: Whether the heads of the numbers span the others.
         mean: What the last row is called, if it has the mean of each column.
-        best: The columns in which the best number is bold, each with whether more is better.
-        beside: The columns in which numbers agree that are compared for the best.
-        least: How far the best must lie from the next.
         only: The values to which columns are limited.
         note: What stands below it.
     """
@@ -249,9 +246,6 @@ class Layout:
     joined: bool = False
     by_value: bool = False
     mean: str = ""
-    best: Mapping[str, bool] = field(default_factory=dict)
-    beside: Sequence[str] = ()
-    least: float = 0.0
     only: Mapping[str, Sequence[str]] = field(default_factory=dict)
     note: str = ""
 
@@ -269,27 +263,11 @@ class Layout:
         return replace(table, name=label, caption=self.caption, table=shown, notes=notes, data=data)
 
     def _kept(self, table: PublishedTable) -> list[dict[str, Cell]]:
-        """The rows that are printed, the best numbers in bold."""
+        """The rows that are printed."""
         rows = [dict(zip(table.columns, row, strict=True)) for row in table.table.rows]
         for name, some in self.only.items():
             rows = [row for row in rows if plain(row[name]) in some]
-        for name, more in self.best.items():
-            compared: dict[str, list[dict[str, Cell]]] = {}
-            for row in rows:
-                if numbers_of(row[name]):
-                    compared.setdefault(_named_by(row, self.beside), []).append(row)
-            for group in compared.values():
-                self._embolden(group, name, more=more)
         return rows
-
-    def _embolden(self, rows: Sequence[dict[str, Cell]], name: str, *, more: bool) -> None:
-        """Print the best number of some rows in bold, if it is far enough from the next."""
-        values = sorted({numbers_of(row[name])[0] for row in rows}, reverse=more)
-        if len(values) < 2 or abs(values[0] - values[1]) <= self.least:
-            return
-        for row in rows:
-            if numbers_of(row[name])[0] == values[0]:
-                row[name] = Markup("<b>{}</b>").format(row[name])
 
     def _heads(self, columns: Sequence[str]) -> dict[str, str]:
         """The printed columns with their heads; what several of them say of one thing stands together."""

@@ -320,23 +320,6 @@ def _recovered(first: float | None, repaired: float | None, others: float | None
     return (repaired - first) / (others - first)
 
 
-def readiness(answers: Answers) -> Rows:
-    """Each criterion with its threshold and verdict, without and with the reasoning prompt."""
-    for one, model in each_model(answers):
-        given = _options_of(one, "readiness")
-        names = ("thresholds", "first", "second", "token", "stated")
-        options = {"first": one.study.spec.evaluators[0].title} | {
-            name: given[name] for name in names if name in given
-        }
-        every = one.of(model, one.every)
-        both = (one.take("readiness", frame, by=[], **options) for frame in (of_paper(every), every))
-        for paper, whole in zip(*both, strict=True):
-            criterion = whole.measure.removeprefix("readiness_")
-            limit = whole.details.get("limit", "all criteria met" if criterion == "readiness" else "")
-            first, second = (str(each.details.get("verdict", NOTHING)) for each in (paper, whole))
-            yield one.name, model, criterion, str(limit), paper, first, whole, second
-
-
 def reliability(frame: pl.DataFrame) -> Sequence[Mapping[str, float]]:
     """The reliability curve of some annotations with a confidence and a gold label."""
     kept = frame.drop_nulls(["confidence", "gold"])

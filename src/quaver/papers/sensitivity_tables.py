@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -20,8 +19,6 @@ from quaver.papers.published_table import Value
 FACTOR = "strategy"
 _MOST = 2000
 """Items of one class whose pairs are made one by one."""
-_MOVED = 10
-"""How many of the items with the highest S are paired."""
 _S_AND_C = ("sensitivity", "consistency")
 Rows = Iterator[Sequence[Value]]
 
@@ -100,33 +97,6 @@ def beside_noise(answers: StoredAnswers, frame: pl.DataFrame) -> list[pl.DataFra
     return [frame, noisy, drawn.with_columns(pl.col("label").replace(NOTHING, None))]
 
 
-Point = tuple[float | None, float | None]
-"""S and C."""
-
-
-def classes(answers: Answers) -> Rows:
-    """The plane by class: S and C of each class, of noisy and of random answers."""
-    for one, model, level, frame in each_strategy(answers):
-        own, *noise = (class_points(one, given) for given in beside_noise(one, frame))
-        for label in one.labels.labels:
-            point = own.get(label.code, (None, None))
-            if point != (None, None):
-                others = chain(*(points.get(label.code, (None, None)) for points in noise))
-                yield one.name, model, level, label.name, *point, *others
-
-
-def class_points(answers: StoredAnswers, frame: pl.DataFrame) -> dict[str, Point]:
-    """S and C of each class."""
-    s, c = (
-        {e.cell.get("class"): e.value for e in answers.points(name, frame, by=[], **_OF_CLASSES)}
-        for name in _S_AND_C
-    )
-    return {code: (s.get(code), c.get(code)) for code in {**s, **c} if code is not None}
-
-
-_OF_CLASSES: Mapping[str, Any] = {"convention": "paper", "classes": True}
-
-
 def item_points(answers: StoredAnswers, frame: pl.DataFrame) -> pl.DataFrame:
     """Each item's class, modal label, S and C: those with the highest S first, the undefined last."""
     table: pl.DataFrame = measures.item_stability(frame, labels=answers.labels, convention="paper")
@@ -187,39 +157,3 @@ def _of_a_class(points: pl.DataFrame) -> list[str]:
     """The item with the highest S, and two others of its class: the least and the next."""
     alike = points.filter(pl.col("gold") == pl.col("gold").first())["item"].to_list()
     return list(dict.fromkeys([*alike[:1], *alike[-2:]]))
-
-
-_QUANTILES = (0.0, 5.0, 25.0, 50.0, 75.0, 95.0, 100.0)
-
-
-def violins(answers: Answers) -> Rows:
-    """What the violins show: how item sensitivities and pair consistencies are distributed."""
-    for one, model, level, frame in each_strategy(answers):
-        for what, values in violin_values(one, frame).items():
-            if values.size:
-                quantiles = map(float, np.percentile(values, _QUANTILES))
-                yield one.name, model, level, what, values.size, *quantiles, float(values.mean())
-
-
-def violin_values(answers: StoredAnswers, frame: pl.DataFrame) -> dict[str, np.ndarray]:
-    """Item sensitivities, and pair consistencies."""
-    s = item_points(answers, frame)["sensitivity"].drop_nulls().to_numpy()
-    return {"sensitivity of items": s, "consistency of pairs": pair_values(answers, frame)}
-
-
-def matrix(answers: Answers, items: Sequence[str] = ()) -> Rows:
-    """The consistency of each pair of some items, whatever their class."""
-    for one, model, level, frame in each_strategy(answers):
-        points = item_points(one, frame)
-        golds = dict(zip(points["item"], points["gold"], strict=True))
-        known = [item for item in items or points["item"].head(_MOVED) if item in golds]
-        # As if all were of one class: then every pair of them is made.
-        some = rows_with(frame, "item", known).with_columns(gold=pl.lit(one.labels.codes[0]))
-        alike = class_matrix(one, some, one.labels.codes[0]) if known else None
-        if alike is None:
-            continue
-        places = [list(alike[0]).index(item) for item in known]
-        numbers = [str(number) for number in range(1, len(known) + 1)]
-        for number, item, place in zip(numbers, known, places, strict=True):
-            pairs = dict(zip(known if items else numbers, alike[1][place, places].tolist(), strict=True))
-            yield one.name, model, level, number, item, golds[item], pairs

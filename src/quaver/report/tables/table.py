@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from html import escape, unescape
+from html import unescape
 from itertools import groupby
 from typing import Any
 
@@ -172,7 +172,6 @@ def _noted(estimate: Estimate) -> str:
 
 
 _TAG = re.compile(r"<sup>.*?</sup>|<[^>]*>")
-_BOLD = re.compile(r"(<b>.*?</b>)", re.DOTALL)
 
 
 def plain(cell: str | Markup) -> str:
@@ -185,14 +184,6 @@ def plain(cell: str | Markup) -> str:
         return visible(str(cell))
     marked = re.sub(r"</?ins>", "+", re.sub(r"</?del>", "-", cell))
     return visible(unescape(_TAG.sub("", marked)))
-
-
-def _marked(cell: str | Markup, text: Callable[[str], str], bold: str) -> str:
-    """A cell as a format writes it, with what is best in bold."""
-    if not isinstance(cell, Markup):
-        return text(cell)
-    parts = [Markup(part) for part in _BOLD.split(cell) if part]
-    return "".join(bold.format(text(part)) if part.startswith("<b>") else text(part) for part in parts)
 
 
 _GREEK = "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΥΦΨΩ"
@@ -272,7 +263,7 @@ def latex_float(table: Table, caption: str, label: str, notes: Sequence[str] = (
             *_spanners(table),
             _latex_row([latex_text(heading) for heading in table.columns]),
             r"\midrule",
-            *(_latex_row([_marked(cell, latex_text, r"\textbf{{{}}}") for cell in row]) for row in rows),
+            *(_latex_row([latex_text(cell) for cell in row]) for row in rows),
             r"\bottomrule",
             r"\end{tabular}",
             closing,
@@ -351,14 +342,14 @@ def markdown(table: Table) -> str:
     """
     rules = ["---:" if index in table.numeric else "---" for index in range(len(table.columns))]
     heads = [markdown_text(one) for one in table.headings]
-    rows = [[_marked(cell, markdown_text, "**{}**") for cell in row] for row in table.rows]
+    rows = [[markdown_text(cell) for cell in row] for row in table.rows]
     return "\n".join(f"| {' | '.join(row)} |" for row in (heads, rules, *rows)) + "\n"
 
 
 def html(table: Table, caption: str, notes: Sequence[str] = ()) -> str:
     """The table as HTML without any style, its texts escaped."""
     spans = [(name, len(list(some))) for name, some in groupby(table.groups)]
-    rows = [[Markup(_marked(cell, _escaped, "<b>{}</b>")) for cell in row] for row in table.rows]
+    rows = [[plain(cell) for cell in row] for row in table.rows]
     made = template("printed_table.html")
     return made.render(caption=caption, spans=spans, heads=table.columns, rows=rows, notes=notes)
 
@@ -378,10 +369,6 @@ def as_text(
         return html(table, caption, notes)
     below = "".join(f"\n{markdown_text(note)}\n" for note in notes)
     return f"{markdown(table)}\n{before}{markdown_text(caption)}\n{below}"
-
-
-def _escaped(cell: str) -> str:
-    return escape(plain(cell))
 
 
 def markdown_text(cell: str) -> str:
