@@ -13,9 +13,9 @@ from quaver.bundles.packing import bundle
 from quaver.comparison.paired_comparison import compare
 from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.core.column_names import RESERVED, column_of
+from quaver.core.estimate_frame import estimates_frame
 from quaver.design.spec.models_spec import GRID_SETTINGS
 from quaver.papers import catalogue
-from quaver.report.tables.written_tables import COLUMNS
 from quaver.view.queries import FIELDS
 
 TWO = ("tone", "output")
@@ -80,7 +80,7 @@ def exported(study, form, folder):
 
 def columns_there_are(study, folder):
     """The columns of every table that has a study's own beside them, from the code that makes them."""
-    yield from (*ANNOTATION_COLUMNS, *GRID_SETTINGS, *COLUMNS, *FIELDS)
+    yield from (*ANNOTATION_COLUMNS, *GRID_SETTINGS, *estimates_frame([], whole=True).columns, *FIELDS)
     yield from (name for name in exported(study, "parquet", folder)[0] if "." not in name)
     yield from (name for row in study.variants.rows() for name in row)
     frame = study.annotations()

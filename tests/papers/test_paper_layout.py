@@ -61,8 +61,8 @@ def test_an_axis_of_counts_has_whole_numbers():
 
 def test_a_layout_says_why_a_value_is_missing_only_where_one_is():
     lacking = [Estimate(name, None, reason="why") for name in "ab"]
-    notes = tuple(reasons([("m1", *lacking)], 1))
-    assert notes == ("No value (a, b): why: m1.",)
+    notes = tuple(reasons([("m1", *lacking)]))
+    assert notes == ("No value (a, b): why.",)
     layout = Layout("table 1", "Caption", rows=["model"], values={"y": "y"})
     assert layout.of(_made([0.5, 0.6], notes), "t").notes == ()
     printed = layout.of(_made([0.5, None], notes), "t")

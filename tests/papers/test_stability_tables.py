@@ -12,7 +12,6 @@ from quaver.collect.run.progress import Price
 from quaver.core.seeds import derive
 from quaver.papers import catalogue, figure, printed, stability_tables, table
 from quaver.papers.paper_answers import NOTHING
-from quaver.report.tables.study_tables import Cost
 
 STUDY = """\
 name: sides
@@ -345,22 +344,23 @@ def test_costs_are_the_ledgers(study):
     ]
 
 
+TOKENS = {"prompt_tokens": 2000, "cached_tokens": 0, "completion_tokens": 500}
+SPENT = {"model": "one", "paraphrases": False, "calls": 400, **TOKENS, "money": 3.0}
+
+
 def test_costs_are_split_into_what_is_read_and_written():
     """3 dollars of a batch: 2,000 tokens read at 1 and 500 written at 4 dollars a million cost alike."""
     prices = {"one": Price(input=1.0, output=4.0, cached=0.1)}
     source = SimpleNamespace(study=SimpleNamespace(source=SimpleNamespace(prices=prices)))
-    spent = Cost("one", 10, 0, 0, 2000, 0, 500, 3.0)
-    assert stability_tables._money(source, spent) == (1.5, 1.5, 3.0)
-    unknown = spent._replace(model="two")
-    assert stability_tables._money(source, unknown) == (None, None, 3.0)
+    assert stability_tables._money(source, SPENT) == (1.5, 1.5, 3.0)
+    assert stability_tables._money(source, {**SPENT, "model": "two"}) == (None, None, 3.0)
 
 
 def test_costs_of_a_part_of_the_items():
     """Of 400 calls for 3 dollars, a quarter is 100 calls and 0.75 dollars."""
     prices = {"one": Price(input=1.0, output=4.0, cached=0.1)}
-    spent = Cost("one", 400, 0, 0, 2000, 0, 500, 3.0)
     own = SimpleNamespace(name="sides", study=SimpleNamespace(source=SimpleNamespace(prices=prices)))
-    own.costs = lambda: [spent]
+    own.costs = lambda: pl.DataFrame([SPENT])
     row, total = catalogue.kind_of("cost-shares").make([own]).rows()
     assert [row[name] for name in ("input cost", "output cost", "total cost")] == [1.5, 1.5, 3.0]
     assert [row[name] for name in ("2%", "5%", "10%", "25%", "50%", "75%")] == [8, 20, 40, 100, 200, 300]

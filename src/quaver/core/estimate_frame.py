@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,8 +15,13 @@ from quaver.core.number_format import count, decimals
 from quaver.core.records import Estimate
 
 
-def estimates_frame(estimates: Sequence[Estimate]) -> pl.DataFrame:
-    """The estimates as data, a row each: the numbers of ``estimates.csv`` with their types."""
+def estimates_frame(estimates: Sequence[Estimate], *, whole: bool = False) -> pl.DataFrame:
+    """The estimates as data, a row each, with a column for each column of their cells.
+
+    Args:
+        estimates: Any; a column of a cell that has the name of another is called ``cell.…``.
+        whole: Whether ``excluded`` and ``details`` are among the columns, as JSON.
+    """
     columns = sorted({column for estimate in estimates for column in estimate.cell})
     own: dict[str, Any] = {
         "measure": pl.String,
@@ -23,17 +29,27 @@ def estimates_frame(estimates: Sequence[Estimate]) -> pl.DataFrame:
         "n": pl.Int64,
         **dict.fromkeys(("unit", "estimand", "reason", "warnings", "method", "reference"), pl.String),
     }
+    if whole:
+        own |= dict.fromkeys(("excluded", "details"), pl.String)
     names = {column: f"cell.{column}" if column in own else column for column in columns}
     rows = [
         {
             **{names[column]: estimate.cell.get(column) for column in columns},
-            **{name: getattr(estimate, name) for name in own if name != "warnings"},
-            "warnings": "; ".join(estimate.warnings),
+            **{name: _written(getattr(estimate, name)) for name in own},
         }
         for estimate in estimates
     ]
     schema = {"measure": own.pop("measure"), **dict.fromkeys(names.values(), pl.String), **own}
     return pl.DataFrame(rows, schema=schema)
+
+
+def _written(value: Any) -> Any:
+    """A field of an estimate as a cell holds it."""
+    if isinstance(value, tuple):
+        return "; ".join(value)
+    if isinstance(value, Mapping):
+        return json.dumps(dict(value), ensure_ascii=False, default=str) if value else None
+    return value
 
 
 _APART = ("model", "evaluator")

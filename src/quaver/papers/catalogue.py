@@ -58,8 +58,7 @@ class TableKind:
         """The table of stored answers, or of some items' answers."""
         made = pivot(answers, self.pivot) if self.pivot else _function(self.function)(answers, *items)
         rows: list[Sequence[Value]] = list(made)
-        of_words = self.columns.partition(" || ")[0]
-        notes = [*self.notes, "" if rows else self.empty, *reasons(rows, of_words.count(" | ") + 1)]
+        notes = [*self.notes, "" if rows else self.empty, *reasons(rows)]
         table = table_of(self.columns, rows, self.words, self.name)
         result = PublishedTable(self.name, self.caption, table, tuple(filter(None, notes)))
         if self.remark:

@@ -21,7 +21,6 @@ from quaver.study.analysis.call_export import raw_answers
 from quaver.study.analysis.report_evidence import evidence_of
 
 if TYPE_CHECKING:
-    from quaver.report.tables.study_tables import Cost
     from quaver.study.session import Study
 
 NOTHING = "—"
@@ -190,12 +189,13 @@ class StoredAnswers:
         answers = answers.with_columns(pl.col(name).cast(self.frame.schema[name]) for name in keys)
         return self.frame.join(answers, on=keys, how="left", maintain_order="left")
 
-    def costs(self) -> Sequence[Cost]:
-        """What each model's answers cost."""
+    def costs(self) -> pl.DataFrame:
+        """What each model's answers cost, in the study's order of models."""
         order = [model.name for model in self.study.spec.models]
         with evidence_of(self.study.source) as behind:
             costs = behind.costs()
-        return sorted(costs, key=lambda cost: ([*order, cost.model].index(cost.model), cost.paraphrases))
+        place = pl.col("model").replace_strict(order, range(len(order)), default=len(order))
+        return costs.sort(place, "paraphrases", maintain_order=True)
 
     def part_costs(self) -> pl.DataFrame:
         """What each level of each factor costs."""

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
-import vl_convert
 
 from quaver.core.arguments import guarded
 from quaver.errors import QuaverError, StoreError
@@ -19,7 +17,7 @@ from quaver.papers.reliability_tables import by_evaluator, evaluators, kept_prom
 from quaver.papers.sensitivity_tables import class_matrix, each_strategy, item_points, pair_values
 from quaver.report.charts.forms import columns, forest, grid, plane
 from quaver.report.charts.specification import Spec, stacked
-from quaver.report.charts.svg import svg_text
+from quaver.report.charts.svg import FORMATS, plain_svg, svg_text
 
 _PLANE, _VIOLIN, _BAR, _SIDE = 266, 160, 240, 168
 """Pixels that a panel needs, so that there is room for its name."""
@@ -262,13 +260,7 @@ def _number(value: Any) -> float | None:
 @guarded
 def save(chart: Any, path: Path) -> None:
     """Write a chart: SVG, PNG or PDF, by the file's ending."""
-    svg = svg_text(chart)
-    written: dict[str, Callable[[], bytes]] = {
-        ".svg": svg.encode,
-        ".png": partial(vl_convert.svg_to_png, svg, scale=2),
-        ".pdf": partial(vl_convert.svg_to_pdf, svg),
-    }
-    if path.suffix not in written:
+    if path.suffix not in FORMATS:
         raise QuaverError(
             "a figure is not written in this format",
             where=str(path),
@@ -276,6 +268,6 @@ def save(chart: Any, path: Path) -> None:
             found=path.suffix or "no ending",
         )
     try:
-        path.write_bytes(written[path.suffix]())
+        path.write_bytes(FORMATS[path.suffix](plain_svg(svg_text(chart))))
     except OSError as error:
         raise StoreError("the figure cannot be written", where=str(path), found=str(error)) from None

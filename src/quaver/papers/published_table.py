@@ -29,8 +29,6 @@ ends of another interval; a mapping has a value for each column that stands for 
 """
 NO_VALUE = "No value"
 """How a note begins that says why there is none."""
-_NAMED_ROWS = 8
-"""As many rows are named that lack a value for one reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +42,12 @@ class PublishedTable:
         caption: What it shows.
         table: Its columns and rows; every number has its full value.
         notes: How it was made: what the paper does, what Quaver does instead, and why there is no value.
-        data: The same with a number a cell, where the printed cells hold several.
     """
 
     name: str
     caption: str
     table: Table
     notes: tuple[str, ...] = ()
-    data: Table | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -60,7 +56,7 @@ class PublishedTable:
 
     def rows(self) -> list[dict[str, object]]:
         """The rows by column, numbers with their full value; an interval is two columns."""
-        return tidy(self.data or self.table).to_dicts()
+        return tidy(self.table).to_dicts()
 
     def as_(self, form: Format = "markdown") -> str:
         r"""The table as text.
@@ -88,7 +84,7 @@ class PublishedTable:
         if form not in FORMATS:
             raise UnknownName("format", form, FORMATS, where="format")
         if form == "csv":
-            return csv_text(tidy(self.data or self.table))
+            return csv_text(tidy(self.table))
         return as_text(self.table, self.caption, form, self.name, self.notes)
 
     def __str__(self) -> str:
@@ -183,25 +179,18 @@ def _cells(
     return tuple(cells)
 
 
-def reasons(rows: Sequence[Sequence[Value]], words: int) -> list[str]:
-    """Why there is no value, a note for each reason, with the measures and the rows that it is about.
+def reasons(rows: Sequence[Sequence[Value]]) -> list[str]:
+    """Why there is no value, a note for each reason, with the measures that it is about.
 
-    >>> reasons([("a", Estimate("alpha", None, reason="no variation")), ("b", Estimate("alpha", 0.1))], 1)
-    ['No value (alpha): no variation: a.']
+    >>> reasons([("a", Estimate("alpha", None, reason="no variation")), ("b", Estimate("alpha", 0.1))])
+    ['No value (alpha): no variation.']
     """
-    lacking: dict[tuple[str, str], dict[str, None]] = {}
+    lacking: dict[str, dict[str, None]] = {}
     for row in rows:
-        about = ", ".join(str(value) for value in _singles(row[:words]) if value not in (None, NOTHING))
         for value in _singles(row):
             if isinstance(value, Estimate) and value.value is None and value is not UNKNOWN:
-                lacking.setdefault((value.reason or "no reason given", value.measure), {})[about] = None
-    alike: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    for (reason, measure), about_rows in lacking.items():
-        alike.setdefault((reason, tuple(about_rows)), []).append(measure)
-    return [
-        f"{NO_VALUE} ({', '.join(measures)}): {reason}: {_some(about)}."
-        for (reason, about), measures in alike.items()
-    ]
+                lacking.setdefault(value.reason or "no reason given", {})[value.measure] = None
+    return [f"{NO_VALUE} ({', '.join(measures)}): {reason}." for reason, measures in lacking.items()]
 
 
 def _singles(row: Sequence[Value]) -> Iterator[Single]:
@@ -211,12 +200,6 @@ def _singles(row: Sequence[Value]) -> Iterator[Single]:
             yield from value.values()
         else:
             yield value
-
-
-def _some(rows: Sequence[str]) -> str:
-    """The rows that lack a value; of many, the first, and how many more there are."""
-    more = len(rows) - _NAMED_ROWS
-    return ", ".join(rows[:_NAMED_ROWS]) + (f", and {more} more rows" if more > 0 else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +213,6 @@ class Layout:
         values: The columns whose numbers it prints, each with its head; ``accuracy by *`` for all of these.
         groups: The columns whose values span others.
         columns: The columns whose values are heads.
-        joined: Whether the numbers of a place stand in one cell, with ``/`` between them.
         by_value: Whether the heads of the numbers span the others.
         mean: What the last row is called, if it has the mean of each column.
         only: The values to which columns are limited.
@@ -243,7 +225,6 @@ class Layout:
     values: Mapping[str, str]
     groups: Sequence[str] = ()
     columns: Sequence[str] = ()
-    joined: bool = False
     by_value: bool = False
     mean: str = ""
     only: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -256,11 +237,7 @@ class Layout:
         lacking = any(NOTHING in (row[name] for name in values) for row in rows)
         kept = (note for note in table.notes if lacking or not note.startswith(NO_VALUE))
         notes = tuple(note for note in (self.note, *kept) if note)
-        data = self._grid(rows, values)
-        if not self.joined:
-            return replace(table, name=label, caption=self.caption, table=data, notes=notes)
-        shown = self._grid(rows, values, joined=True)
-        return replace(table, name=label, caption=self.caption, table=shown, notes=notes, data=data)
+        return replace(table, name=label, caption=self.caption, table=self._grid(rows, values), notes=notes)
 
     def _kept(self, table: PublishedTable) -> list[dict[str, Cell]]:
         """The rows that are printed."""
@@ -280,16 +257,13 @@ class Layout:
             heads |= {start + end: head + end for start, head in stars.items() if start + end in columns}
         return heads
 
-    def _grid(
-        self, rows: Sequence[Mapping[str, Cell]], values: Mapping[str, str], *, joined: bool = False
-    ) -> Table:
+    def _grid(self, rows: Sequence[Mapping[str, Cell]], values: Mapping[str, str]) -> Table:
         """The numbers by what their row is about and by their place: what spans the column, and its head."""
         grid: dict[tuple[Cell, ...], dict[tuple[str, str], Cell]] = {}
         for row in rows:
             line = grid.setdefault(tuple(row[name] for name in self.rows), {})
             for name, head in values.items():
-                place = self._place(row, head, "/".join(values.values()), joined=joined)
-                line[place] = Markup("{}/{}").format(line[place], row[name]) if place in line else row[name]
+                line[self._place(row, head)] = row[name]
         places = list(dict.fromkeys(place for line in grid.values() for place in line))
         if self.by_value:
             places.sort(key=lambda place: list(values.values()).index(place[0]))
@@ -306,18 +280,14 @@ class Layout:
             groups=groups if any(groups) else (),
         )
 
-    def _place(
-        self, row: Mapping[str, Cell], value: str, all_values: str, *, joined: bool
-    ) -> tuple[str, str]:
+    def _place(self, row: Mapping[str, Cell], value: str) -> tuple[str, str]:
         """What spans a number's column, and its head."""
         group, head = _named_by(row, self.groups), _named_by(row, self.columns)
         if self.by_value:
             return value, head
-        if joined:
-            return group, head or all_values
-        if not head or self.joined or len(self.values) > 1:
+        if not head or len(self.values) > 1:
             head = f"{head} {value}".strip()
-        return group, head or all_values
+        return group, head
 
 
 def _named_by(row: Mapping[str, Cell], columns: Sequence[str]) -> str:

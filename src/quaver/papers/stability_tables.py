@@ -29,7 +29,7 @@ from quaver.promptstability.stability_scores import (
     summaries_of_repeats,
     summary_of_temperatures,
 )
-from quaver.report.tables.study_tables import Cost
+from quaver.report.tables.study_tables import paid_model
 from quaver.study.sources.prices import COMPARED, known_price
 
 BAR, NEAR, NARROW = 0.8, 0.01, 0.02
@@ -279,27 +279,27 @@ def poor_prompts(answers: Answers) -> Sequence[Sequence[Value]]:
     return [row for _, row in sorted(rows, key=lambda pair: pair[0])]
 
 
-def _money(answers: StoredAnswers, cost: Cost) -> tuple[float | None, ...]:
+def _money(answers: StoredAnswers, cost: Mapping[str, Any]) -> tuple[float | None, ...]:
     """What the tokens read cost, those written, and both."""
-    price = answers.study.source.prices.get(cost.model)
-    if cost.money is None or price is None:
-        return (None, None, cost.money)
-    read = price.of(cost.prompt_tokens, cost.cached_tokens, 0)
-    whole = price.of(cost.prompt_tokens, cost.cached_tokens, cost.completion_tokens)
+    price, money = answers.study.source.prices.get(cost["model"]), cost["money"]
+    if money is None or price is None:
+        return (None, None, money)
+    read = price.of(cost["prompt_tokens"], cost["cached_tokens"], 0)
+    whole = price.of(cost["prompt_tokens"], cost["cached_tokens"], cost["completion_tokens"])
     share = read / whole if whole else 0.0  # a batch costs less of both alike
-    return (cost.money * share, cost.money * (1 - share), cost.money)
+    return (money * share, money * (1 - share), money)
 
 
 def _spent(answers: Answers) -> pl.DataFrame:
     """Calls, tokens and money of each data set and model; money is null where a price is not known."""
     rows = []
     for one in answers:
-        for cost in one.costs():
-            counts = (float(cost.calls), float(cost.prompt_tokens), float(cost.completion_tokens))
-            rows.append((one.name, cost.name, *counts, *_money(one, cost)))
-    columns = ("data set", "model", "calls", "tokens read", "tokens written", *_MONEY)
-    kinds = [pl.String, pl.String, *[pl.Float64] * 6]
-    return pl.DataFrame(rows, schema=dict(zip(columns, kinds, strict=True)), orient="row")
+        for cost in one.costs().to_dicts():
+            counts = (cost[name] for name in ("calls", "prompt_tokens", "completion_tokens"))
+            rows.append((one.name, paid_model(cost), *counts, *_money(one, cost)))
+    numbers = dict.fromkeys(("calls", "tokens read", "tokens written", *_MONEY), pl.Float64)
+    schema = {"data set": pl.String, "model": pl.String, **numbers}
+    return pl.DataFrame(rows, schema=schema, orient="row", strict=False)
 
 
 _MONEY = ("read", "written", "whole")

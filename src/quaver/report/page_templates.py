@@ -16,7 +16,6 @@ from quaver.core.number_format import (
     count,
     duration,
     enumeration,
-    moment,
     percent,
     points,
     several,
@@ -24,13 +23,10 @@ from quaver.core.number_format import (
 )
 from quaver.core.records import AND_PROMPT, Estimate
 from quaver.report.page_words import (
-    capital,
     completeness,
     interval,
     number,
-    percent_measure,
     shortened,
-    slug,
     value_and_interval,
     visible,
 )
@@ -57,7 +53,6 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters |= {
         "by_share": _by_share,
-        "capital": capital,
         "clauses": _clauses,
         "completeness": completeness,
         "correct": _correct,
@@ -66,13 +61,11 @@ def _environment() -> jinja2.Environment:
         "ends": _ends,
         "enumeration": enumeration,
         "grouped": "{:,}".format,
-        "in_percent": percent_measure,
         "in_points": in_points,
         "in_words": in_words,
         "interval": interval,
         "mirrored": _mirrored,
         "key": _key,
-        "moment": moment,
         "number": number,
         "one_line": _one_line,
         "percent": percent,
@@ -82,7 +75,6 @@ def _environment() -> jinja2.Environment:
         "resampled": _resampled,
         "several": several,
         "shortened": shortened,
-        "slug": slug,
         "value": value_and_interval,
         "visible": visible,
         "with_interval": with_interval,

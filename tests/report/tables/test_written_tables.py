@@ -9,12 +9,8 @@ from quaver.report.tables.written_tables import tidy
 
 def test_an_interval_becomes_two_columns_with_its_ends_in_their_order():
     ends = Markup('<data value="0.25">25%</data> to <data value="0.5">50%</data>')
-    whole = Markup('<data value="0.4">40%</data> [{}]').format(ends)
-    table = Table(("what", "interval", "share"), (("a", ends, whole),), frozenset({1, 2}))
-    assert tidy(table).to_dicts() == [
-        {"what": "a", "interval low": 0.25, "interval high": 0.5,
-         "share": 0.4, "share low": 0.25, "share high": 0.5}
-    ]  # fmt: skip
+    table = Table(("what", "interval"), (("a", ends),), frozenset({1}))
+    assert tidy(table).to_dicts() == [{"what": "a", "interval low": 0.25, "interval high": 0.5}]
 
 
 def test_the_p_value_beside_an_estimate_is_the_adjusted_one():

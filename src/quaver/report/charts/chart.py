@@ -24,7 +24,7 @@ the page names the chart as not drawn, with the error, and shows everything else
 draw rows of your own: `forest` (values in rows), `plane` (values over values), `columns` (histograms), `grid`
 (numbers by row and column) and `curve` (values from the least to the largest), in the report's colours and at
 every width; an Altair chart of your own is drawn too. A row's ``about`` says the estimate in words to whoever
-points at its mark; a mark without it says its names and its number.
+points at its mark.
 """
 
 from __future__ import annotations

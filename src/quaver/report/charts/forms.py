@@ -12,7 +12,6 @@ from typing import Any
 from quaver.core.records import Estimate
 from quaver.report.charts.specification import (
     BREAK,
-    FORMS,
     Drawing,
     Ends,
     Names,
@@ -23,7 +22,7 @@ from quaver.report.charts.specification import (
     text_width,
 )
 from quaver.report.estimate_index import Results
-from quaver.report.page_words import printed, sentence
+from quaver.report.page_words import sentence
 
 Reference = tuple[float | None, str, str | None]
 """A dashed line: its value (the diagonal where it has none), its words, and its panel, None for all."""
@@ -33,16 +32,6 @@ def mark(estimate: Estimate, results: Results, **where: Any) -> Row:
     """An estimate as a row: its value, interval and words, and where it stands."""
     ends = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
     return {**ends, "about": sentence(estimate, results), **where}
-
-
-def _plainly(row: Row, value: str, names: Iterable[object], percent: bool = False) -> str:
-    """A mark of which no more is known than its names and numbers, in words."""
-    subject = ", ".join(dict.fromkeys(str(name) for name in names if name not in (None, "")))
-    low, high = row.get("low"), row.get("high")
-    words = printed(row[value], percent)
-    if low is not None and high is not None:
-        words += f", interval {printed(low, percent)} to {printed(high, percent)}"
-    return f"{subject}: {words}" if subject else words
 
 
 def _domain(values: Iterable[float | None], wanted: Ends | None, pad: float) -> list[float]:
@@ -103,9 +92,6 @@ def forest(
         under, axis = {}, f"{axis}; {', '.join(everywhere)}"
     drawn = Drawing(rows, width)
     lines, left = drawn.lines("row", 0.38 * width)
-    for row in drawn.rows:
-        known = (row.get("group"), row["row"], names.get(row["panel"], row["panel"]), row["series"])
-        row["about"] = row.get("about") or _plainly(row, "value", known, percent)
     drawn.rows += [{"series": drawn.series[0], **row} for row in lined]
     ends = _domain(_numbers(drawn.rows, "value", "low", "high", "reference"), domain, 0.03)
     panels = len({row["panel"] for row in drawn.rows})
@@ -173,8 +159,6 @@ def plane(
     drawn = Drawing(rows, width, order)
     for row in drawn.rows:
         row.setdefault("size", 38)
-        words = _plainly(row, "y", (row["panel"], row["series"], up), "y" in percent)
-        row["about"] = row.get("about") or f"{words}, at {across} {printed(row['x'], 'x' in percent)}"
     numbers = _numbers(drawn.rows, "y")
     x_domain = _domain(_numbers(drawn.rows, "x"), x_ends, 0.04)
     heights = [*numbers, *_numbers(drawn.rows, "low", "high"), *_numbers(levels, "level")]
@@ -256,7 +240,6 @@ def grid(
         name: f"{at}{BREAK}{drawn.short(name, each / len(columns) - 6)}" for at, name in enumerate(columns)
     }
     for row in drawn.rows:
-        row["about"] = row.get("about") or _plainly(row, "value", (row["panel"], row["row"], row["column"]))
         row["column"] = keys[str(row["column"])]
         row["shade"] = round(0.05 + 0.87 * min(1.0, max(0.0, row["value"])), 2)
     panels = len({row["panel"] for row in drawn.rows})
@@ -272,7 +255,6 @@ def grid(
         room=width - left if named else each + 8,
         rim=1 if named else 0,
         labelled=named,
-        described=FORMS["about"] if named else None,
         written=named and len(drawn.rows) <= 400,
         resolve=None if panels < 2 else {"scale": {"x": "independent", "y": "independent"}},
     )

@@ -141,8 +141,11 @@ class Drawing:
             "legend": legend if len(named) > 1 else None,
         }
         values["headed"] = any(BREAK in heading for heading in panels)
+        left_out = {"offset"} if len(self.series) < 2 else set()
+        if not any(row.get("about") for row in self.rows):
+            left_out.add("about")
         for part in _PARTS:
-            if len(self.series) > 1 or part != "offset":
+            if part not in left_out:
                 values[part] = filled(FORMS[part], values)
         if form == "curve":
             return dict(filled(FORMS[form], values))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 import xml.etree.ElementTree as ET
-from functools import cache, lru_cache
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache, partial
+from typing import Any, Final
 
 import vl_convert
 from markupsafe import Markup, escape
@@ -86,6 +87,14 @@ def _drawn(specification: str) -> str:
 def plain_svg(picture: str) -> str:
     """A picture for a file."""
     return picture.replace(f' aria-label="{BREAK}', ' aria-label="')
+
+
+FORMATS: Final[Mapping[str, Callable[[str], bytes]]] = {
+    ".png": partial(vl_convert.svg_to_png, scale=2),
+    ".pdf": vl_convert.svg_to_pdf,
+    ".svg": str.encode,
+}
+"""The files that a picture is written to, by their endings; the SVG last, when the others are there."""
 
 
 def _size(picture: str) -> tuple[float, float]:

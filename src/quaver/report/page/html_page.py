@@ -13,7 +13,6 @@ from typing import Any, Final
 from urllib.parse import quote
 
 import polars as pl
-import vl_convert
 from markupsafe import Markup, escape
 
 from quaver.core.estimate_frame import Deviations
@@ -25,14 +24,14 @@ from quaver.core.variant_display import marked_messages, origin_in_words
 from quaver.errors import StoreError
 from quaver.report.charts.chart import Figure
 from quaver.report.charts.figures import error_in_words, gallery
-from quaver.report.charts.svg import inline_svg, plain_svg, svg_text
+from quaver.report.charts.svg import FORMATS, inline_svg, plain_svg, svg_text
 from quaver.report.decoding_words import decodings_in_words
 from quaver.report.estimate_index import Results
 from quaver.report.findings.key_results import section_sentences
 from quaver.report.findings.quality import quality, severity
 from quaver.report.findings.recommendation import Reason, Recommendation
 from quaver.report.findings.verdict_card import WORDS, Card, card, card_of_fields
-from quaver.report.page.method import departures, measured, references, rules
+from quaver.report.page.method import departures, measured, rules
 from quaver.report.page.paper_parts import paper_parts
 from quaver.report.page_templates import template
 from quaver.report.page_words import presentation_of, slug, visible
@@ -164,7 +163,6 @@ def write_report(
             has_files=figures,
             paper=paper,
             measured=measured(measures),
-            references=references(measures),
             rules=rules(results),
             sampled=decodings_in_words(results.lock),
             printed_rows=_PRINTED_ROWS,
@@ -239,15 +237,13 @@ def write_pictures(shown: Sequence[Figure], pictures: Mapping[str, tuple[str, st
     for figure in shown:
         svg = plain_svg(pictures[figure.name][0])
         if not _is_written(svg, folder / f"{figure.name}.svg"):
-            (folder / f"{figure.name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=2))
-            (folder / f"{figure.name}.pdf").write_bytes(vl_convert.svg_to_pdf(svg))
-            (folder / f"{figure.name}.svg").write_text(svg, encoding="utf-8")
+            for ending, written in FORMATS.items():
+                (folder / f"{figure.name}{ending}").write_bytes(written(svg))
 
 
 def _is_written(svg: str, path: Path) -> bool:
     """Whether an earlier report wrote the same picture, which it finished with the SVG."""
-    others = all(path.with_suffix(kind).exists() for kind in (".png", ".pdf"))
-    return others and path.exists() and path.read_bytes() == svg.encode()
+    return all(path.with_suffix(kind).exists() for kind in FORMATS) and path.read_bytes() == svg.encode()
 
 
 def figure_part(figure: Figure, pictures: tuple[str, str]) -> dict[str, Any]:

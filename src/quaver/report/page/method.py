@@ -160,15 +160,6 @@ def measured(estimates: Iterable[Estimate]) -> dict[str, str]:
     return result
 
 
-def references(estimates: Iterable[Estimate]) -> dict[str, str]:
-    """Where the measures are defined: the measures by their reference, both in the order of use."""
-    found: dict[str, dict[str, None]] = {}
-    for estimate in estimates:
-        if estimate.reference:
-            found.setdefault(estimate.reference, {})[estimate.measure] = None
-    return {reference: ", ".join(measures) for reference, measures in found.items()}
-
-
 def rules(results: Results) -> dict[str, str]:
     """The evaluators' rules by name, without the indentation of the code."""
     return {str(name): cleandoc(str(rule)) for name, rule in results.lock.get("evaluators", {}).items()}

@@ -72,28 +72,26 @@ def _rows(results: Results, measure: str, estimates: Sequence[Estimate]) -> list
     """A measure's rows: one for each part that is about something of its own, such as a model or a label."""
     over = {*_PROMPTS, *results.factors, "evaluator"}
     columns = [column for column in varying(estimates) if column not in over]
+    if len({_parts(estimate, columns) for estimate in estimates}) > _MOST_GROUPS:
+        columns = [column for column in columns if column == "model"]
     groups: dict[tuple[str, ...], list[Estimate]] = {}
     for estimate in estimates:
-        groups.setdefault(tuple(_part(column, estimate.cell.get(column)) for column in columns), []).append(
-            estimate
-        )
-    if len(groups) > _MOST_GROUPS and "model" in columns:
-        groups = {}
-        for estimate in estimates:
-            groups.setdefault((estimate.cell.get("model", "all"),), []).append(estimate)
-    if len(groups) > _MOST_GROUPS:
-        groups = {(): list(estimates)}
+        groups.setdefault(_parts(estimate, columns), []).append(estimate)
     name = _named(measure)
     return [(name, " · ".join(part), *_numbers(measure, some)) for part, some in groups.items()]
 
 
-def _part(column: str, value: str | None) -> str:
-    """What a row is about, by the value of a column; a number brings the column's name."""
-    if value is None:
-        return "all"
-    if column == "factor":
-        return in_words(value)
-    return f"{in_words(column)} {value}" if value.replace(".", "", 1).isdigit() else value
+def _parts(estimate: Estimate, columns: Sequence[str]) -> tuple[str, ...]:
+    """What a row is about; a number brings its column's name."""
+    parts = []
+    for column in columns:
+        value = estimate.cell.get(column, "all")
+        if column == "factor":
+            value = in_words(value)
+        elif value.replace(".", "", 1).isdigit():
+            value = f"{in_words(column)} {value}"
+        parts.append(value)
+    return tuple(parts)
 
 
 def _numbers(measure: str, estimates: Sequence[Estimate]) -> tuple[str | Markup, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import polars as pl
 
@@ -20,37 +20,6 @@ _STATUSES = ("valid", "no_label", "ambiguous", "refused", "empty", "error")
 _WORST, _LONGEST = 20, 300
 
 
-class Cost(NamedTuple):
-    """What a model's answers cost.
-
-    Attributes:
-        model: Its name in the study.
-        calls: Calls that were made.
-        reused: Answers that were reused from other studies.
-        errors: How many of the calls ended in an error.
-        prompt_tokens: Tokens read.
-        cached_tokens: How many of these the server had in its cache.
-        completion_tokens: Tokens written.
-        money: US dollars; None where the price is not known.
-        paraphrases: Whether the calls made paraphrases.
-    """
-
-    model: str
-    calls: int
-    reused: int
-    errors: int
-    prompt_tokens: float
-    cached_tokens: float
-    completion_tokens: float
-    money: float | None
-    paraphrases: bool = False
-
-    @property
-    def name(self) -> str:
-        """What a table calls it."""
-        return f"{self.model} (paraphrases)" if self.paraphrases else self.model
-
-
 class Behind(Protocol):
     """Where a report looks up texts and costs."""
 
@@ -58,8 +27,13 @@ class Behind(Protocol):
         """The texts of some items by id, as far as they are known."""
         ...
 
-    def costs(self) -> Sequence[Cost]:
-        """What each model's answers cost; nothing if no calls were made."""
+    def costs(self) -> pl.DataFrame:
+        """What each model's answers cost, a row a model; no rows if no calls were made.
+
+        Columns: model, paraphrases (whether the calls made paraphrases), calls, reused (answers of other
+        studies), errors, prompt_tokens, cached_tokens, completion_tokens, money (US dollars; null where the
+        price is not known).
+        """
         ...
 
 
@@ -83,7 +57,7 @@ def page_tables(results: Results, deviations: Deviations | None, behind: Behind 
             (share("same label", "percent"),),
         ),
         "worst-items": worst_items_table(results, deviations, behind),
-        "cost": cost_table(behind.costs() if behind else ()),
+        "cost": cost_table(behind.costs() if behind else pl.DataFrame()),
         "unmeasured": undefined_table(results),
         "left-out": left_out_table(results),
         "accepted": accepted_table(accepted),
@@ -170,15 +144,21 @@ def worst_items_table(results: Results, deviations: Deviations | None, behind: B
     return replace(listed(worst, columns), note=note)
 
 
-def cost_table(costs: Sequence[Cost]) -> Table:
+def cost_table(costs: pl.DataFrame) -> Table:
     """What each model's answers cost: calls, tokens, money."""
-    reused = [tally("reused", "reused")] if any(cost.reused for cost in costs) else []
+    rows = costs.to_dicts()
+    reused = [tally("reused", "reused")] if any(row["reused"] for row in rows) else []
     columns = (
-        *(text("model", "model"), tally("calls", "calls"), *reused, tally("errors", "errors")),
+        *(text("model", paid_model), tally("calls", "calls"), *reused, tally("errors", "errors")),
         *(tally("tokens read", "prompt_tokens"), tally("of these cached", "cached_tokens")),
         *(tally("tokens written", "completion_tokens"), ("US dollars", _money, True)),
     )
-    return listed([cost._asdict() | {"model": cost.name} for cost in costs], columns, name="cost")
+    return listed(rows, columns, name="cost")
+
+
+def paid_model(cost: Mapping[str, Any]) -> str:
+    """What a table of costs calls a row's model."""
+    return f"{cost['model']} (paraphrases)" if cost["paraphrases"] else str(cost["model"])
 
 
 def _money(cost: Mapping[str, Any]) -> str:

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 from markupsafe import Markup
 
+from quaver.core.estimate_frame import estimates_frame
 from quaver.core.records import Estimate
 from quaver.core.replaced_file import replacing
-from quaver.core.rows import cell_columns
 from quaver.core.spreadsheet import safe_cell
 from quaver.report.page_words import slug
 from quaver.report.tables.table import Table, plain
@@ -53,8 +51,8 @@ def csv_text(frame: pl.DataFrame) -> str:
 def tidy(table: Table) -> pl.DataFrame:
     """The table as data: numbers as they are, not as they are printed.
 
-    A cell with one number gives one; a column in which a cell holds two gives ``… low`` and ``… high``, one
-    with three the value besides. Counts are whole, without commas; shares are fractions of 1.
+    A column in which a cell holds two numbers gives ``… low`` and ``… high``. Counts are whole, without
+    commas; shares are fractions of 1.
 
     >>> tidy(Table(("what", "n"), (("a", "1,200"), ("b", "—")), frozenset({1}))).rows()
     [('a', 1200), ('b', None)]
@@ -66,22 +64,16 @@ def tidy(table: Table) -> pl.DataFrame:
             _put(series, heading, pl.Series([plain(cell) for cell in cells], dtype=pl.String))
             continue
         numbers = [numbers_of(cell) for cell in cells]
-        most = max([1, *(len(some) for some in numbers)])
+        ends = _ENDS if any(len(some) > 1 for some in numbers) else {"": 0}
         kind = pl.Int64 if all(map(_is_count, cells)) else pl.Float64
-        for name, position in _PARTS.get(most, (("", 0),)):
-            values = [_part(some, position, most) for some in numbers]
+        for name, end in ends.items():
+            values = [some[end] if some else None for some in numbers]
             _put(series, f"{heading}{name}", pl.Series(values, dtype=pl.Float64).cast(kind))
     return pl.DataFrame(series)
 
 
-_PARTS = {2: ((" low", 0), (" high", 1)), 3: (("", 0), (" low", 1), (" high", 2))}
-
-
-def _part(some: Sequence[float], index: int, most: int) -> float | None:
-    """One of a cell's numbers; a cell without an interval has a value alone."""
-    if some and len(some) == most:
-        return some[index]
-    return some[0] if some and ((most == 3 and index == 0) or most == 2) else None
+_ENDS = {" low": 0, " high": -1}
+"""The columns of an interval's ends, and the place of each in its cell; a lone number is both."""
 
 
 def _put(series: dict[str, pl.Series], name: str, values: pl.Series) -> None:
@@ -105,59 +97,8 @@ def numbers_of(cell: str | Markup) -> list[float]:
     return [float(text.replace(",", "").replace("−", "-"))] if _COUNT.fullmatch(text) else []
 
 
-COLUMNS = (
-    "value",
-    "low",
-    "high",
-    "confidence_level",
-    "n",
-    "unit",
-    "estimand",
-    "reason",
-    "warnings",
-    "excluded",
-    "details",
-)
-"""What follows the measure and its cell; ``method`` and ``reference`` come last."""
-
-_LAST = ("method", "reference")
-
-
 def write_estimates(estimates: Sequence[Estimate], path: Path) -> None:
-    """Write the estimates as tidy CSV (UTF-8).
-
-    A column for each column of their cells (named ``cell.…`` where it would have another's name);
-    ``excluded`` and ``details`` are JSON, ``warnings`` are joined by semicolons.
-    """
-    columns = sorted(cell_columns(estimates))
-    reserved = {"measure", *COLUMNS, *_LAST}
-    header = [f"cell.{column}" if column in reserved else column for column in columns]
-    with (
-        replacing(path) as part,
-        part.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file,
-    ):
-        writer = csv.writer(file)
-        writer.writerow(safe_cell(name) for name in ["measure", *header, *COLUMNS, *_LAST])
-        for estimate in estimates:
-            cells = [estimate.cell.get(column) for column in columns]
-            writer.writerow(safe_cell(value) for value in [estimate.measure, *cells, *_values(estimate)])
-
-
-def _values(estimate: Estimate) -> list[Any]:
-    return [
-        *(None if end is None else float(end) for end in (estimate.value, estimate.low, estimate.high)),
-        estimate.confidence_level,
-        estimate.n,
-        estimate.unit,
-        estimate.estimand,
-        estimate.reason,
-        "; ".join(estimate.warnings),
-        _json(estimate.excluded),
-        _json(estimate.details),
-        estimate.method,
-        estimate.reference,
-    ]
-
-
-def _json(mapping: Any) -> str:
-    return json.dumps(dict(mapping), ensure_ascii=False, default=str) if mapping else ""
+    """Write the estimates as tidy CSV (UTF-8); ``excluded`` and ``details`` are JSON."""
+    with replacing(path) as part:
+        text = csv_text(estimates_frame(estimates, whole=True))
+        part.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from typing import Any, Final
 
 import polars as pl
 
@@ -11,7 +12,6 @@ from quaver.collect.run.ledger import Entry, ledger
 from quaver.collect.store.response_store import Store
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError
-from quaver.report.tables.study_tables import Cost
 from quaver.study.sources.study_source import StudySource
 
 _LONGEST = 400
@@ -20,6 +20,14 @@ _LONGEST = 400
 _COSTS = """
     SELECT a.condition, count(*), sum(r.prompt_tokens), sum(r.cached_tokens), sum(r.completion_tokens)
     FROM calls a JOIN responses r ON r.id = a.response GROUP BY a.condition"""
+
+
+_COST: Final = {
+    "model": pl.String,
+    "paraphrases": pl.Boolean,
+    **dict.fromkeys(("calls", "reused", "errors"), pl.Int64),
+    **dict.fromkeys(("prompt_tokens", "cached_tokens", "completion_tokens", "money"), pl.Float64),
+}
 
 
 class StoredBehind:
@@ -44,16 +52,16 @@ class StoredBehind:
         except QuaverError:
             return {}
 
-    def costs(self) -> Sequence[Cost]:
+    def costs(self) -> pl.DataFrame:
         """The ledger by model, the calls that made paraphrases apart."""
         entries = [*self._made, *(ledger(self._store) if self._store else ())]
         kinds: dict[tuple[str, bool], list[Entry]] = {}
         for entry in entries:
             kinds.setdefault((entry.model, entry.paraphrases), []).append(entry)
-        return [self._cost(some) for some in kinds.values()]
+        return pl.DataFrame([self._cost(some) for some in kinds.values()], schema=_COST, orient="row")
 
-    def _cost(self, entries: Sequence[Entry]) -> Cost:
-        """What the calls of one model took."""
+    def _cost(self, entries: Sequence[Entry]) -> tuple[Any, ...]:
+        """What the calls of one model took: a row of `costs`."""
         first, price = entries[0], self._prices.get(entries[0].model)
         asked = [entry for entry in entries if entry.reused is None]
         reused = sum(entry.calls for entry in entries if entry.reused is not None)
@@ -62,7 +70,7 @@ class StoredBehind:
         cached = float(sum(entry.cached_tokens for entry in asked))
         written = float(sum(entry.completion_tokens for entry in asked))
         money = price.of(read, cached, written) if price else None
-        return Cost(first.model, calls, reused, errors, read, cached, written, money, first.paraphrases)
+        return first.model, first.paraphrases, calls, reused, errors, read, cached, written, money
 
     def part_costs(self) -> pl.DataFrame:
         """The stored answers by level of each factor that has several; those taken over count as if asked."""
