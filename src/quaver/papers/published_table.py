@@ -213,7 +213,6 @@ class Layout:
         values: The columns whose numbers it prints, each with its head; ``accuracy by *`` for all of these.
         groups: The columns whose values span others.
         columns: The columns whose values are heads.
-        by_value: Whether the heads of the numbers span the others.
         mean: What the last row is called, if it has the mean of each column.
         only: The values to which columns are limited.
         note: What stands below it.
@@ -225,7 +224,6 @@ class Layout:
     values: Mapping[str, str]
     groups: Sequence[str] = ()
     columns: Sequence[str] = ()
-    by_value: bool = False
     mean: str = ""
     only: Mapping[str, Sequence[str]] = field(default_factory=dict)
     note: str = ""
@@ -265,8 +263,6 @@ class Layout:
             for name, head in values.items():
                 line[self._place(row, head)] = row[name]
         places = list(dict.fromkeys(place for line in grid.values() for place in line))
-        if self.by_value:
-            places.sort(key=lambda place: list(values.values()).index(place[0]))
         lines = [(*key, *(line.get(place, NOTHING) for place in places)) for key, line in grid.items()]
         first = len(self.rows)
         if self.mean and len(lines) > 1:
@@ -283,8 +279,6 @@ class Layout:
     def _place(self, row: Mapping[str, Cell], value: str) -> tuple[str, str]:
         """What spans a number's column, and its head."""
         group, head = _named_by(row, self.groups), _named_by(row, self.columns)
-        if self.by_value:
-            return value, head
         if not head or len(self.values) > 1:
             head = f"{head} {value}".strip()
         return group, head

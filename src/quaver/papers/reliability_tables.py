@@ -223,10 +223,11 @@ def phrasings(answers: Answers) -> Rows:
             numbers: list[Value] = []
             for kind in ("parse_rate", "ece", "minus_accuracy"):
                 before, after = row[kind], row[f"{kind} second"]
-                numbers += [before, after, None if before is None or after is None else after - before]
+                less = None if before is None or after is None else after - before
+                numbers += [before, after, less]
             same = NOTHING
-            if numbers[-1] is not None:
-                same = "yes" if row["minus_accuracy"] * row["minus_accuracy second"] > 0 else "no"
+            if less is not None:
+                same = "yes" if before * after > 0 else "no"
             yield one.name, model, row["prompt"], ", ".join(names), *numbers, same
 
 

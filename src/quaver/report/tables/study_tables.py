@@ -14,7 +14,7 @@ from quaver.core.number_format import promised
 from quaver.core.records import NO_LABEL, Estimate
 from quaver.core.rows import cell_columns, defined
 from quaver.report.estimate_index import Results
-from quaver.report.tables.table import Column, Table, amount, estimates_table, listed, share, tally, text
+from quaver.report.tables.table import Table, amount, estimates_table, listed, share, tally, text
 
 _STATUSES = ("valid", "no_label", "ambiguous", "refused", "empty", "error")
 _WORST, _LONGEST = 20, 300
@@ -101,18 +101,15 @@ def statuses(results: Results) -> Table:
     frame = results.annotations
     if frame.is_empty() or not {"evaluator", "status"} <= set(frame.columns):
         return Table((), ())
-    counted = frame.group_by(pl.col("evaluator", "status").cast(pl.String)).len()
-    counts = {(evaluator, status): count for evaluator, status, count in counted.iter_rows()}
-    seen = {status for _, status in counts}
-
-    def number_of(status: str) -> Column:
-        return tally(status.replace("_", " "), lambda evaluator: counts.get((evaluator, status), 0))
-
-    def answers(evaluator: str) -> int:
-        return sum(count for (name, _), count in counts.items() if name == evaluator)
-
-    known = [number_of(status) for status in _STATUSES if status in seen]
-    return listed(results.evaluators, (text("evaluator", str), tally("answers", answers), *known))
+    counted = frame.select(pl.col("evaluator", "status").cast(pl.String)).pivot(
+        "status", index="evaluator", values="status", aggregate_function="len"
+    )
+    rows = {row["evaluator"]: row for row in counted.fill_null(0).to_dicts()}
+    seen = [status for status in _STATUSES if status in counted.columns]
+    known = [tally(status.replace("_", " "), status) for status in seen]
+    whole = tally("answers", lambda row: sum(row[status] for status in seen))
+    given = [rows.get(name, {"evaluator": name, **dict.fromkeys(seen, 0)}) for name in results.evaluators]
+    return listed(given, (text("evaluator", "evaluator"), whole, *known))
 
 
 def worst_items_table(results: Results, deviations: Deviations | None, behind: Behind | None) -> Table:
