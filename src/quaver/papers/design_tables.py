@@ -13,15 +13,16 @@ from quaver.design.prompts.rendering import PromptWriter, messages_of
 from quaver.estimation.cells import OUTPUT
 from quaver.papers.paper_answers import (
     KEYS,
+    LONGEST,
     NOTHING,
     UNKNOWN,
     Answers,
     StoredAnswers,
     each_model,
     p_of,
-    shortened,
 )
 from quaver.papers.published_table import Value
+from quaver.report.page_words import beginning
 
 MEAN = "mean"
 """What the rows over all data sets are called."""
@@ -166,7 +167,7 @@ def raw_outputs(answers: Answers, items: Sequence[str] = ()) -> Rows:
         for row in frame.iter_rows(named=True):
             status = "valid" if row["status"] == "valid" else row["reason"] or row["status"]
             place = (one.name, row["model"], row["item"], levels.get(row["variant"], ""))
-            yield *place, shortened(row[OUTPUT]), status
+            yield *place, beginning(row[OUTPUT] or "", LONGEST), status
 
 
 def prompt_texts(answers: Answers) -> Rows:

@@ -17,6 +17,7 @@ from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError, StoreError, UnknownName
 from quaver.estimation.cells import OUTPUT
 from quaver.estimation.estimands import ORIGINAL, in_every_group
+from quaver.report.page_words import beginning
 from quaver.study.analysis.call_export import raw_answers
 from quaver.study.analysis.report_evidence import evidence_of
 
@@ -29,7 +30,8 @@ UNKNOWN = Estimate("", None)
 """An estimate that is not there: neither a value nor an interval."""
 KEYS = ("model", "variant", "decoding", "item", "repeat")
 """The columns that name an answer."""
-_LONGEST = 200
+LONGEST = 200
+"""Characters of a text that a cell shows."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class StoredAnswers:
     def texts(self) -> dict[str, str]:
         """The items' texts by id, in a line each."""
         writer = PromptWriter(self.variants[0], self.labels)
-        return {item.id: shortened(writer.text(item)) for item in self.study.experiment.items}
+        return {item.id: beginning(writer.text(item), LONGEST) for item in self.study.experiment.items}
 
     @cached_property
     def factors(self) -> dict[str, list[str]]:
@@ -236,16 +238,6 @@ def each_model(answers: Answers) -> Iterator[tuple[StoredAnswers, str]]:
     for one in answers:
         for model in one.models:
             yield one, model
-
-
-def shortened(text: str | None) -> str:
-    r"""A text in one line, and not too long for a cell.
-
-    >>> shortened(" a\n b"), len(shortened("a" * 300))
-    ('a b', 201)
-    """
-    line = " ".join((text or "").split())
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
 
 
 def p_of(estimate: Estimate) -> float | None:

@@ -56,6 +56,16 @@ def shortened(text: object, length: int) -> str:
     return line[:head] + "…" + line[-tail:]
 
 
+def beginning(text: str, length: int) -> str:
+    r"""The text on one line, and of a longer one the beginning.
+
+    >>> beginning(" a\n b", 9), beginning("abcdef", 3)
+    ('a b', 'abc…')
+    """
+    line = " ".join(text.split())
+    return line if len(line) <= length else f"{line[:length]}…"
+
+
 def capital(text: str) -> str:
     """The text with a capital letter."""
     return text[:1].upper() + text[1:]

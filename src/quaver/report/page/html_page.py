@@ -6,7 +6,6 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
@@ -34,9 +33,9 @@ from quaver.report.findings.verdict_card import WORDS, Card, card, card_of_field
 from quaver.report.page.method import departures, measured, rules
 from quaver.report.page.paper_parts import paper_parts
 from quaver.report.page_templates import template
-from quaver.report.page_words import presentation_of, slug, visible
+from quaver.report.page_words import visible
 from quaver.report.tables.study_tables import Behind, page_tables
-from quaver.report.tables.table import Table, estimates_table
+from quaver.report.tables.table import estimates_table
 from quaver.report.tables.written_tables import write_estimates, write_tables
 
 _MOST_BADGES = 6
@@ -304,9 +303,6 @@ def _marked(kind: str, piece: str) -> Markup:
     return Markup(opening) + escape(piece) + Markup(closing)
 
 
-_PRINTED_ROWS_OF_FIELDS = 60
-
-
 def write_fields_page(
     folder: Path,
     name: str,
@@ -315,7 +311,7 @@ def write_fields_page(
     estimates: Sequence[Estimate],
     notes: Sequence[str] = (),
 ) -> Path:
-    """Write ``report.html``, ``estimates.csv`` and ``tables/``; the fields' own reports are there already.
+    """Write ``report.html`` and ``estimates.csv``; the fields' own reports are there already.
 
     Args:
         folder: Where to.
@@ -328,9 +324,8 @@ def write_fields_page(
     Returns:
         The page's path.
     """
-    tables = _field_tables(estimates)
     try:
-        write_tables(tables.values(), folder / "tables")
+        folder.mkdir(parents=True, exist_ok=True)
         write_estimates(estimates, folder / "estimates.csv")
         text = template("fields.html").render(
             name=name,
@@ -338,24 +333,9 @@ def write_fields_page(
             whole=card_of_fields(cards),
             cards=cards,
             links={field: quote(link) for field, link in links.items()},
-            tables=tables,
-            printed_rows=_PRINTED_ROWS_OF_FIELDS,
         )
         path = folder / "report.html"
         replace_text(path, visible(text))
     except OSError as error:
         raise _unwritten(folder, error) from error
     return path
-
-
-def _field_tables(estimates: Sequence[Estimate]) -> dict[str, Table]:
-    """A table for each measure, with a row for each field and cell, by the measure's title."""
-    by_measure: dict[str, list[Estimate]] = {}
-    for estimate in estimates:
-        by_measure.setdefault(estimate.measure, []).append(estimate)
-    return {
-        presentation_of(measure).title or measure: replace(
-            estimates_table(some), name=f"fields-{slug(measure)}"
-        )
-        for measure, some in by_measure.items()
-    }

@@ -14,6 +14,7 @@ from quaver.core.number_format import promised
 from quaver.core.records import NO_LABEL, Estimate
 from quaver.core.rows import cell_columns, defined
 from quaver.report.estimate_index import Results
+from quaver.report.page_words import beginning
 from quaver.report.tables.table import Table, amount, estimates_table, listed, share, tally, text
 
 _STATUSES = ("valid", "no_label", "ambiguous", "refused", "empty", "error")
@@ -125,12 +126,8 @@ def worst_items_table(results: Results, deviations: Deviations | None, behind: B
     def label(code: str | None) -> str:
         return "—" if code is None else code if code == NO_LABEL else results.label_name(code)
 
-    def shortened(row: Mapping[str, Any]) -> str:
-        words = texts.get(row["item"], "")
-        return words if len(words) <= _LONGEST else words[:_LONGEST] + "…"
-
     columns = (
-        *(text("item", "item"), text("text", shortened)),
+        *(text("item", "item"), text("text", lambda row: beginning(texts.get(row["item"], ""), _LONGEST))),
         text("gold", lambda row: label(row["gold"])),
         text("most frequent label", lambda row: label(row["mode"])),
         *(share("other answers", "share"), tally("answers", "answers")),
