@@ -35,8 +35,7 @@ def shares(results, width=720):
 
 
 def test_charts_in_a_notebook_are_altair_s(study):
-    given = {"lock": study.lock, "annotations": study.annotations, "estimates": study.estimates}
-    for chart in charts(**given).values():
+    for chart in charts(Results(study.lock, study.annotations, study.estimates)).values():
         assert isinstance(chart, alt.TopLevelMixin)
         assert {"config", "title"} <= chart.to_dict(validate=False).keys()
         assert svg_text(chart).startswith("<svg")

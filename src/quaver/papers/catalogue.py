@@ -139,11 +139,9 @@ def _made(stored: Any, kind: TableKind, items: Sequence[str], *, intervals: bool
     if not items:
         return kind.make(answers)
     if not kind.chooses_items:
-        choosing = [name for name, one in TABLES.items() if one.chooses_items]
         raise QuaverError(
             "this table is about all items",
             where="items",
-            expected=f"a table of some items: {', '.join(choosing)}",
             found=kind.name,
             fix="leave the items out",
         )

@@ -245,14 +245,15 @@ class Layout:
         return rows
 
     def _heads(self, columns: Sequence[str]) -> dict[str, str]:
-        """The printed columns with their heads; what several of them say of one thing stands together."""
-        heads = {name: head for name, head in self.values.items() if not name.endswith("*")}
-        stars = {name[:-1]: head for name, head in self.values.items() if name.endswith("*")}
-        ends: dict[str, None] = {}
-        for start in stars:
-            ends.update(dict.fromkeys(name.removeprefix(start) for name in columns if name.startswith(start)))
-        for end in ends:
-            heads |= {start + end: head + end for start, head in stars.items() if start + end in columns}
+        """The printed columns with their heads."""
+        heads: dict[str, str] = {}
+        for name, head in self.values.items():
+            start = name.removesuffix("*")
+            if start == name:
+                heads[name] = head
+            else:
+                some = [column for column in columns if column.startswith(start)]
+                heads |= {column: head + column.removeprefix(start) for column in some}
         return heads
 
     def _grid(self, rows: Sequence[Mapping[str, Cell]], values: Mapping[str, str]) -> Table:

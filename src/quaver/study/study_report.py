@@ -142,13 +142,8 @@ def _watched(study: StudySource, folder: Path) -> dict[str, Any]:
 def charts(study: StudySource, width: int) -> dict[str, Any]:
     """The report's charts by name, so many pixels wide."""
     measured = MeasuredStudy(study)
-    return chart_objects(
-        lock=study.lock(),
-        annotations=measured.frame,
-        estimates=measured.estimates(),
-        further=measured.charts(),
-        width=width,
-    )
+    results = Results(study.lock(), measured.frame, measured.estimates(), audit=measured.charts())
+    return chart_objects(results, width)
 
 
 def paper(study: StudySource) -> Paper:

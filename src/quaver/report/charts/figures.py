@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import polars as pl
-
 from quaver.core import registry
-from quaver.core.records import Estimate
 from quaver.core.rows import SECTIONS, defined, ranked
 from quaver.errors import QuaverError
 from quaver.report.charts.chart import (
@@ -41,14 +38,7 @@ def figures(results: Results) -> list[Figure]:
     return gallery(results)[0]
 
 
-def charts(
-    *,
-    lock: Mapping[str, Any],
-    annotations: pl.DataFrame,
-    estimates: Sequence[Estimate],
-    further: Sequence[Estimate] = (),
-    width: int = 720,
-) -> dict[str, Any]:
+def charts(results: Results, width: int = 720) -> dict[str, Any]:
     """The report's charts by name.
 
     Returns:
@@ -58,7 +48,7 @@ def charts(
         raise QuaverError(
             "not a width of a chart", where="width", expected="1 pixel or more", found=str(width)
         )
-    shown, broken = gallery(Results(lock, annotations, estimates, audit=further))
+    shown, broken = gallery(results)
     result = {}
     for figure in shown:
         try:

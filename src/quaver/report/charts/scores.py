@@ -109,22 +109,16 @@ def _kinds(estimates: Sequence[Estimate]) -> dict[frozenset[str], str]:
 
 
 def _in_order(estimates: Sequence[Estimate], results: Results, factor: str | None) -> list[Estimate]:
-    """In the design's order, grouped by the factor."""
-    places = {
-        column: {name: index for index, name in enumerate(results.order(column))}
-        for column in cell_columns(estimates)
-    }
+    """In the design's order, grouped by the factor; numbers by their size."""
     levels = {level: index for index, level in enumerate(results.factors.get(factor or "", ()))}
 
-    def order(estimate: Estimate) -> tuple[Any, ...]:
+    def place(estimate: Estimate) -> tuple[Any, ...]:
         level = results.factor_levels.get(estimate.cell.get("variant", ""), {}).get(factor or "", "")
-        cell = []
-        for column, value in sorted(estimate.cell.items(), reverse=True):
-            known = places[column].get(value, len(places[column]))
-            cell.append((known, _number(value), value))
-        return (len(estimate.cell), sorted(estimate.cell), levels.get(level, 0), *cell)
+        columns = sorted(estimate.cell)
+        numbers = (_number(estimate.cell[column]) for column in columns)
+        return (len(columns), columns, levels.get(level, 0), *numbers)
 
-    return sorted(estimates, key=order)
+    return sorted(results.in_order(estimates), key=place)
 
 
 def _number(text: str) -> float:
