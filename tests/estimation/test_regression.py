@@ -26,9 +26,9 @@ def test_terms(formula, terms):
 
 
 def test_text_is_coded_against_its_first_level():
-    found = design(FRAME, "y ~ t * n")
-    assert found.names == ("Intercept", "t[b]", "n", "t[b]:n")
-    assert found.matrix[:, 3].tolist() == [1, 0, 4, 0]
+    names, matrix = design(FRAME, "y ~ t * n")
+    assert names == ("Intercept", "t[b]", "n", "t[b]:n")
+    assert matrix[:, 3].tolist() == [1, 0, 4, 0]
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from quaver.errors import MeasureError
 from quaver.estimation.coded_columns import (
     Codes,
     Columns,
+    Combined,
     Encoded,
     Gathered,
     Ints,
@@ -223,7 +224,7 @@ def _own(clusters: Ints) -> Ints:
     return np.unique(np.where(clusters < 0, alone, clusters), return_inverse=True)[1].astype(np.int64)
 
 
-def _per_item(items: Codes, codes: NDArray[Any], what: str) -> Ints:
+def _per_item(items: Combined, codes: NDArray[Any], what: str) -> Ints:
     """One code an item, from one a row; -1 for an item that has none."""
     result = np.full(len(items.values), -1, np.int64)
     known = codes >= 0
@@ -273,11 +274,11 @@ class ColumnReader:
             raise UnknownColumn(role, self.gathered.columns, where="annotations", fix=fix)
         return names
 
-    def by(self, names: Sequence[str]) -> Codes:
+    def by(self, names: Sequence[str]) -> Combined:
         """The combinations of the columns that make the cells, as codes."""
         return self.gathered.together(*(self.column(name, "by") for name in names))
 
-    def items(self) -> Codes:
+    def items(self) -> Combined:
         """Each row's item."""
         names = self.needed("item")
         for name in names:
@@ -349,7 +350,7 @@ class ColumnReader:
         kinds = np.full(self.gathered.height, -1, np.int8)
         bare = np.flatnonzero(label < 0)
         if not bare.size:
-            return Encoded(kinds, tuple(values))
+            return Codes(kinds, tuple(values))
         empty = self.gathered.encoded(self.needed("label")[0], labels=True).codes[bare] < 0
         found = np.where(empty, 0, 1)
         for name in self.of("status"):
@@ -361,7 +362,7 @@ class ColumnReader:
             values += status.values
         kinds = kinds.astype(smallest(len(values)))
         kinds[bare] = found
-        return Encoded(kinds, tuple(values))
+        return Codes(kinds, tuple(values))
 
 
 def _recode(column: Encoded, names: Sequence[str]) -> NDArray[Any]:

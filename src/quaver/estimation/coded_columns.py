@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import polars as pl
@@ -33,21 +33,22 @@ class UnknownColumn(MeasureError, UnknownName):
         UnknownName.__init__(self, "column", name, known, where=where, fix=fix)
 
 
-class Codes(NamedTuple):
-    """Columns taken together: each row's code, as small as it goes, and what each code means, by column."""
-
-    codes: Small
-    values: tuple[dict[str, str], ...]
+_Value = TypeVar("_Value")
 
 
-class Encoded(NamedTuple):
-    """A column: each row's code (-1 where it is null) and the value of each code, as text, in order.
+class Codes(NamedTuple, Generic[_Value]):
+    """Each row's code (-1 where it is null), and the value of each code, in order.
 
-    The codes take as few bytes as they can: widen them before you multiply them.
+    Of a column a value is a text, of several together a text by column. The codes take as few bytes as they
+    can: widen them before you multiply them.
     """
 
     codes: Small
-    values: tuple[str, ...]
+    values: tuple[_Value, ...]
+
+
+Encoded = Codes[str]
+Combined = Codes[dict[str, str]]
 
 
 def ordered(names: Iterable[str]) -> list[str]:
@@ -105,10 +106,10 @@ def encode(column: pl.Series, name: str, *, labels: bool = False) -> Encoded:
         new = pl.Series([place[key(value)][0] for value in names], dtype=pl.Int64)
         coded = column.replace_strict(distinct, new, default=None).fill_null(-1)
         codes = coded.to_numpy().astype(kind)
-    return Encoded(codes, tuple(value for _, value in place.values()))
+    return Codes(codes, tuple(value for _, value in place.values()))
 
 
-def combine(columns: Sequence[tuple[str, Encoded]], height: int) -> Codes:
+def combine(columns: Sequence[tuple[str, Encoded]], height: int) -> Combined:
     """Number the combinations of several columns that occur, in order.
 
     >>> codes = combine([("a", encode(pl.Series(["x", "x", "y"]), "a")),
@@ -232,14 +233,14 @@ class Gathered:
                 return encode(self[name], name, labels=labels)
             whole, rows = self._whole
             codes, values = whole.encoded(name, labels=labels)
-            return Encoded(codes[rows], values)
+            return Codes(codes[rows], values)
 
         return self.kept(("encoded", name, labels), make)
 
-    def together(self, *names: str) -> Codes:
+    def together(self, *names: str) -> Combined:
         """The combinations of some columns, as codes."""
 
-        def make() -> Codes:
+        def make() -> Combined:
             if self._whole is None:
                 return combine([(name, self.encoded(name)) for name in names], self.height)
             codes, values = self._whole[0].together(*names)

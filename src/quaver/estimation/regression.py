@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from itertools import combinations, product
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -80,20 +79,6 @@ def inverse_times(system: Floats, right: Floats) -> Floats | None:
 _NAME = re.compile(r"[^\W\d]\w*")
 
 
-class Design(NamedTuple):
-    """A response's name and the columns that explain it.
-
-    Attributes:
-        response: Left of the ``~``.
-        names: Of the columns: ``Intercept``, ``treatment[T1]``, ``treatment[T1]:temperature`` …
-        matrix: Shape (rows, columns).
-    """
-
-    response: str
-    names: tuple[str, ...]
-    matrix: Floats
-
-
 def parsed(formula: str) -> tuple[str, tuple[tuple[str, ...], ...]]:
     """The response and the terms of a formula.
 
@@ -136,18 +121,22 @@ def _wrong(formula: str, found: str) -> MeasureError:
     )
 
 
-def design(frame: pl.DataFrame, formula: str) -> Design:
+def design(frame: pl.DataFrame, formula: str) -> tuple[tuple[str, ...], Floats]:
     """The design matrix of a formula.
 
     Numbers and booleans stand for themselves; text is coded by treatment contrasts, its first level (in
     the order of `encode.ordered`, or of a polars Enum) being the reference.
 
+    Returns:
+        The columns' names (``Intercept``, ``treatment[T1]``, ``treatment[T1]:temperature`` …) and the matrix,
+        shape (rows, columns).
+
     >>> frame = pl.DataFrame({"t": ["T0", "T1", "T1"], "x": [0.5, 1.0, 2.0]})
-    >>> found = design(frame, "y ~ t + x")
-    >>> found.names, found.matrix.tolist()
+    >>> names, matrix = design(frame, "y ~ t + x")
+    >>> names, matrix.tolist()
     (('Intercept', 't[T1]', 'x'), [[1.0, 0.0, 0.5], [1.0, 1.0, 1.0], [1.0, 1.0, 2.0]])
     """
-    response, terms = parsed(formula)
+    _, terms = parsed(formula)
     columns = {name: _columns(frame, name) for name in dict.fromkeys(n for term in terms for n in term)}
     names, parts = ["Intercept"], [np.ones(frame.height)]
     given = {frozenset(term) for term in terms}
@@ -167,7 +156,7 @@ def design(frame: pl.DataFrame, formula: str) -> Design:
             expected="every combination of levels asked, and no column that others determine",
             found=f"{np.linalg.matrix_rank(matrix)} independent of {matrix.shape[1]}: {', '.join(names)}",
         )
-    return Design(response, tuple(names), matrix)
+    return tuple(names), matrix
 
 
 def _columns(frame: pl.DataFrame, name: str) -> list[tuple[str, Floats]]:

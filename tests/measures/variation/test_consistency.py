@@ -84,8 +84,8 @@ def test_each_class_has_its_interval():
     rng = np.random.default_rng(5)
     gold = np.repeat([0, 1], 30)
     data = frame(np.where(rng.random((60, 8)) < 0.7, gold[:, None], rng.integers(0, 3, (60, 8))), gold)
-    overall, a, b = consistency(data, classes=True, resamples=200)
-    assert (a.cell, b.cell) == ({"class": "a"}, {"class": "b"})
+    (overall,), (a, b) = (consistency(data, by=by, resamples=200) for by in ([], ["gold"]))
+    assert (a.cell, b.cell) == ({"gold": "a"}, {"gold": "b"})
     assert (a.n, b.n, overall.n) == (30, 30, 60)
     assert overall.value == pytest.approx((a.value + b.value) / 2)
     assert a.low < a.value < a.high

@@ -57,10 +57,10 @@ def test_within_each_repeat():
 
 def test_each_class():
     data = frame([[0, 0], [0, 1], [1, 1], [1, 0]], gold=[0, 0, 0, 1])
-    overall, a, b = sensitivity(data, classes=True)
+    (overall,), (a, b) = sensitivity(data), sensitivity(data, by=["gold"])
     assert overall.details["by_class"] == pytest.approx({"a": 1 / 3, "b": 1})
-    assert (a.cell, a.value, a.n) == ({"class": "a"}, pytest.approx(1 / 3), 3)
-    assert (b.cell, b.value, b.n) == ({"class": "b"}, 1, 1)
+    assert (a.cell, a.value, a.n) == ({"gold": "a"}, pytest.approx(1 / 3), 3)
+    assert (b.cell, b.value, b.n) == ({"gold": "b"}, 1, 1)
 
 
 def test_unequal_numbers_of_predictions_are_not_to_be_compared():

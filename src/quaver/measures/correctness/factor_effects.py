@@ -13,7 +13,7 @@ from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.core.records import Estimate
 from quaver.core.rows import Presentation
 from quaver.estimation.cells import Missing
-from quaver.estimation.coded_columns import Codes, Columns, Gathered, UnknownColumn
+from quaver.estimation.coded_columns import Columns, Combined, Gathered, UnknownColumn
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import adjusted
 from quaver.estimation.jackknife import Floats, Ratio, Weighted
@@ -134,7 +134,7 @@ def factor_effects(
 
 
 def _of_factor(
-    cell: Cell, judged: Judged, factor: str, codes: Codes, reference: str | None, missing: Missing
+    cell: Cell, judged: Judged, factor: str, codes: Combined, reference: str | None, missing: Missing
 ) -> Iterator[Statistic]:
     """Each outcome at each level of a factor, and the differences between levels."""
     there = np.where(cell.rows >= 0, codes.codes[cell.rows], -1)

@@ -317,7 +317,7 @@ def _fitted(rows: pl.DataFrame, formula: str, units: Sequence[str]) -> tuple[Seq
     Bates, Mächler, Bolker & Walker (2015), Journal of Statistical Software 67(1), section 6; Pinheiro & Chao
     (2006), Journal of Computational and Graphical Statistics 15, 58-81.
     """
-    y, made = rows[_CORRECT].cast(pl.Float64).to_numpy(), design(rows, formula)
+    y, (names, matrix) = rows[_CORRECT].cast(pl.Float64).to_numpy(), design(rows, formula)
     for problem, some in (("a response that does not vary", _CORRECT), ("too few units", units[0])):
         if rows[some].n_unique() < 2:
             raise MeasureError(
@@ -329,12 +329,12 @@ def _fitted(rows: pl.DataFrame, formula: str, units: Sequence[str]) -> tuple[Seq
     first = np.unique(codes, return_index=True)[1]
     item = combine(codes_of, rows.height).codes[first].astype(np.int64)
     right, asked = (np.bincount(codes, one).astype(np.float64) for one in (y, np.ones(y.size)))
-    counted = _Counted(right, asked, made.matrix[first], item)
+    counted = _Counted(right, asked, matrix[first], item)
     theta, covariance, scores, likelihood = _maximum(counted)
     widest = codes_of[0][1].codes[first][np.unique(item, return_index=True)[1]].astype(np.int64)
     sums = _by_item(widest, scores)
     sandwich = covariance @ (sums.T @ sums * len(sums) / (len(sums) - 1)) @ covariance
-    return made.names, _Fit(theta, covariance, np.asarray(sandwich), likelihood, counted)
+    return names, _Fit(theta, covariance, np.asarray(sandwich), likelihood, counted)
 
 
 def _maximum(counted: _Counted) -> tuple[Floats, Floats, Floats, float]:

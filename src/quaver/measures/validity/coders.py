@@ -16,7 +16,7 @@ from quaver.core.number_format import composed
 from quaver.core.records import Estimate, IntervalWarning, Level
 from quaver.core.rows import Presentation
 from quaver.errors import MeasureError
-from quaver.estimation.coded_columns import Encoded, UnknownColumn
+from quaver.estimation.coded_columns import Codes, Encoded, UnknownColumn
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import none_goes_far
 from quaver.estimation.jackknife import Floats
@@ -170,7 +170,7 @@ def _coders_of(data: MeasureInput, coders: str | Sequence[str]) -> Mapping[str, 
     for name in names:
         if name not in gathered.columns and name != "gold":
             raise UnknownColumn(name, gathered.columns, where="coders")
-    nobody = Encoded(np.full(gathered.height, -1), ())
+    nobody: Encoded = Codes(np.full(gathered.height, -1), ())
     return {n: gathered.encoded(n, labels=True) if n in gathered.columns else nobody for n in names}
 
 

@@ -168,16 +168,16 @@ class ItemTable:
                 expected=f"one value of {', '.join(asked.columns)} an item",
                 found=f"item {whole['item'].filter(whole['item'].is_duplicated())[0]}",
             )
-        made = design(whole, f"label ~ {asked.right}")
+        names, matrix = design(whole, f"label ~ {asked.right}")
         levels = [
             f"{one.name}[{value}]"
             for one in columns
             if one.dtype == pl.String
             for value in whole[one.name].unique().to_list()
         ]
-        self.effect = read_effect(effect, made.names, [one for one in levels if one not in made.names])
+        self.effect = read_effect(effect, names, [one for one in levels if one not in names])
         self._place = whole.select("item", place=pl.int_range(pl.len()))
-        self._matrix = np.concatenate([made.matrix, np.full((1, made.matrix.shape[1]), np.nan)])
+        self._matrix = np.concatenate([matrix, np.full((1, matrix.shape[1]), np.nan)])
 
     def rows(self, items: Sequence[str]) -> Floats:
         """The design matrix of some items; NaN where a column has no value."""

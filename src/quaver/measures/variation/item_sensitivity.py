@@ -13,7 +13,6 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from quaver.core.records import Estimate, IntervalWarning, LabelSet
@@ -50,11 +49,7 @@ Convention = Literal["recommended", "paper"]
     of_a_set=True,
 )
 def sensitivity(
-    data: MeasureInput,
-    *,
-    convention: Convention = "recommended",
-    missing: Missing | None = None,
-    classes: bool = False,
+    data: MeasureInput, *, convention: Convention = "recommended", missing: Missing | None = None
 ) -> list[Estimate]:
     """Sensitivity: the mean over items of the entropy of the labels that the variants gave.
 
@@ -65,13 +60,11 @@ def sensitivity(
 
     The plug-in entropy grows with Q: values of unequal Q must not be compared. ``details["corrected"]``
     holds the jackknifed one; ``sd`` the standard deviation over items, ``by_class`` the mean of each gold
-    label's items, ``predictions`` the range of Q, ``labels`` C.
+    label's items (``by=["gold"]`` gives its interval), ``predictions`` the range of Q, ``labels`` C.
 
     Args:
         convention: ``"paper"`` is ``missing="category"``, as the authors' code has it.
         missing: ``"drop"`` (the default) or ``"category"``.
-        classes: Whether each gold label's items get an estimate of their own after the overall one, with the
-            label under ``"class"`` in the cell.
 
     One item split two to two over four labels (ln 2 / ln 4), another unanimous:
 
@@ -84,13 +77,9 @@ def sensitivity(
     missing = checked_convention(convention, missing)
     estimates: list[Estimate] = []
     for cell in data.cells(raters=("variant",), within=STRATA, gold=True, missing=missing):
-        gold = cell.gold_codes
         method = f"mean over items of label entropy over ln {len(cell.labels)} ({_unlabelled(missing)}; "
         shape = _shape(cell, f"{method}convention: {convention})", missing)
-        estimates.append(cell.estimated(_sensitivity(cell, shape, np.ones(gold.size, bool))))
-        for code in np.unique(gold[gold >= 0]).tolist() if classes else ():
-            own = replace(shape, where={"class": cell.labels[code]})
-            estimates.append(cell.estimated(_sensitivity(cell, own, gold == code)))
+        estimates.append(cell.estimated(_sensitivity(cell, shape)))
     return _unequal(estimates)
 
 
@@ -113,9 +102,9 @@ def entropies(counts: Floats) -> tuple[Floats, Floats]:
     return plain, corrected
 
 
-def _sensitivity(cell: Cell, shape: Statistic, some: NDArray[np.bool_]) -> Statistic:
-    """The mean over some of a cell's items."""
-    counts = np.where(some[:, None, None], cell.counts(), 0.0)
+def _sensitivity(cell: Cell, shape: Statistic) -> Statistic:
+    """The mean over a cell's items."""
+    counts = cell.counts()
     plain, corrected = entropies(counts)
     known = np.isfinite(plain)
     lost = int((counts.sum(2) < 2).all(1).sum())
@@ -158,11 +147,7 @@ def _sensitivity(cell: Cell, shape: Statistic, some: NDArray[np.bool_]) -> Stati
     of_a_set=True,
 )
 def consistency(
-    data: MeasureInput,
-    *,
-    convention: Convention = "recommended",
-    missing: Missing | None = None,
-    classes: bool = False,
+    data: MeasureInput, *, convention: Convention = "recommended", missing: Missing | None = None
 ) -> list[Estimate]:
     """Consistency: the mean over pairs of items of one class of 1 − TVD of their label distributions.
 
@@ -177,11 +162,10 @@ def consistency(
         convention: ``"paper"``: all pairs weigh the same, each item with itself among them, and
             ``missing="category"``.
         missing: ``"drop"`` (the default) or ``"category"``.
-        classes: Whether each class gets an estimate of its own after the overall one, with its label under
-            ``"class"`` in the cell.
 
     Returns:
-        An estimate for each cell, the classes' own in ``details["by_class"]``.
+        An estimate for each cell, the classes' own in ``details["by_class"]``; with ``by=["gold"]`` one for
+        each class.
 
     Two items of one class, labelled a a and a b: 1 − ½ (½ + ½):
 
@@ -195,10 +179,8 @@ def consistency(
     estimates: list[Estimate] = []
     for cell in data.cells(raters=("variant",), within=STRATA, gold=True, missing=missing):
         statistics = list(_consistency(cell, missing, paper=paper))
-        whole, *each = map(cell.estimated, statistics[: 1 if data.is_retaken and not classes else None])
-        if not paper:
-            whole = no_narrower(whole, each, (0.0, 1.0))
-        estimates += [whole, *(each if classes else ())]
+        whole, *each = map(cell.estimated, statistics[: 1 if data.is_retaken or paper else None])
+        estimates.append(no_narrower(whole, each, (0.0, 1.0)))
     return _unequal(estimates)
 
 
