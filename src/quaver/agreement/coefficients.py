@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from quaver.agreement.disagreement import REFERENCE, Disagreement
 from quaver.agreement.ratings import Ratings, coefficient
-from quaver.agreement.stratified_alpha import ROWS_WARNING, mean_alphas, over_rows
+from quaver.agreement.stratified_alpha import ROWS_WARNING, mean_alpha, over_rows
 from quaver.core.records import Estimate
 from quaver.estimation.intervals import clopper_pearson
 from quaver.estimation.jackknife import Floats, Weighted
@@ -74,8 +74,7 @@ def krippendorff_alpha(
 
 def _alpha(ratings: Ratings) -> Statistic:
     cell, said = ratings.cell, ratings.said(f"Krippendorff's alpha, {ratings.level}")
-    parts = [(said, range(cell.grid.shape[1]))]
-    (statistic,) = mean_alphas(cell, cell.grid, parts, ratings.level, ratings.missing)
+    statistic = mean_alpha(cell, cell.grid, said, ratings.level, ratings.missing)
     statistic = replace(statistic, details=dict(said.details))
     if statistic.under is None:
         level = cell.resampling.confidence_level

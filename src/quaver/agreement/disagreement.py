@@ -41,7 +41,7 @@ are added at a time."""
 MANY_LABELS = 300
 """Of more labels no table is made: of numbers, each answer may be a label of its own."""
 
-_BLOCK = 2**13
+_NARROW, _BLOCK = 64, 2**13
 """So many columns of a table are multiplied by samples' weights at a time."""
 
 
@@ -137,12 +137,14 @@ class Disagreement:
 
     def _totals(self, weights: Floats) -> Iterator[tuple[slice, Any, Floats]]:
         """Strata, their table, and N under item weights, shape (samples, strata, labels)."""
-        # Single precision is twice as fast, and exact of whole numbers below 2²⁴.
+        # Of wide tables, single precision is twice as fast, and exact of whole numbers below 2²⁴.
         most = float(self.ratings.max(initial=0.0)) * float(weights.sum(1).max(initial=0.0))
-        single = weights.astype(np.float32)
-        exact = most < 2**24 and bool((np.rint(single) == weights).all())
+        own: NDArray[Any] = weights
+        if self.strata * self._labels > _NARROW and most < 2**24:
+            single = weights.astype(np.float32)
+            own = single if (np.rint(single) == weights).all() else weights
         for part, table in self._tables:
-            totals = (single if exact else weights) @ table
+            totals = own @ table
             yield part, table, totals.astype(np.float64).reshape(len(weights), -1, self._labels)
 
     @cached_property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from quaver.estimation.cells import Missing
 from quaver.estimation.coded_columns import smallest
 from quaver.estimation.intervals import Interval, long_tails, none_goes_far, percentile
 from quaver.estimation.jackknife import Floats, Resampling, Units
-from quaver.estimation.means import quotient
+from quaver.estimation.means import mean_defined, quotient
 from quaver.estimation.statistic import Cell, Statistic, never_labelled
 
 ROWS_WARNING = (
@@ -108,7 +108,7 @@ def over_rows(
                 positions, codes, shape, labels=known, level=level, values=values, resampling=resampling
             )
         )
-    drawn = _mean(np.stack(layers, 1))
+    drawn = mean_defined(np.stack(layers, 1))
     ends = percentile(drawn, resampling.tail)
     if ends is None:
         return replace(estimate, low=None, high=None)
@@ -125,14 +125,6 @@ def over_rows(
         method=f"{estimate.method.partition('; ')[0]}; {how_made}",
         details={**estimate.details, **of_resamples},
     )
-
-
-def _mean(values: Floats, member: Floats | None = None) -> Floats:
-    """The mean of each row's values that are defined, or of those that are members of a column."""
-    known = np.isfinite(values)
-    member = np.ones((values.shape[1], 1)) if member is None else member
-    means = quotient(np.where(known, values, 0.0) @ member, known.astype(np.float64) @ member)
-    return means[:, 0] if member.shape[1] == 1 else means
 
 
 def scaled(
@@ -154,60 +146,57 @@ def scaled(
     return level, scale(labels, level, label_set)
 
 
-def mean_alphas(
+def mean_alpha(
     cell: Cell,
     codes: NDArray[Any],
-    parts: Sequence[tuple[Statistic, Sequence[int]]],
+    said: Statistic,
     level: Level | None,
     missing: Missing,
     stratum: str = "stratum",
-) -> Iterator[Statistic]:
-    """Means over strata of Krippendorff's alpha, all of which leave out the same items.
+) -> Statistic:
+    """The mean over strata of Krippendorff's alpha.
 
     Args:
         cell: The cell.
         codes: The labels, shape (items, strata, raters).
-        parts: What is said of each mean, and which strata it is over.
+        said: What is said of it.
         level: Level of measurement; the label set's if left out.
         missing: What an answer without a label counts as.
         stratum: What a stratum is called.
 
     Returns:
-        A statistic for each part, undefined where alpha is in each of its strata. Strata where it is
-        undefined are left out, counted and warned of: one without variation is one where nothing moved.
+        The statistic, undefined where alpha is in each stratum. Strata where it is undefined are left out,
+        counted and warned of: one without variation is one where nothing moved.
     """
     level, values = scaled(cell.labels, level, cell.label_set, missing)
     model = Disagreement(codes, len(cell.labels), level, values)
-    reasons, member = model.reasons(), np.zeros((model.strata, max(1, len(parts))))
-    usable = [[place for place in strata if reasons[place] is None] for _, strata in parts]
-    for column, strata in enumerate(usable):
-        member[strata, column] = 1
-    losses = _losses(model)
+    reasons = model.reasons()
+    usable = [place for place, reason in enumerate(reasons) if reason is None]
+    lost = Counter(reason for reason in reasons if reason)
+    least, step = model.least[usable].mean(0).tolist() if usable else (-1.0, 0.0)
+    warnings = (*said.warnings, *stray_labels(cell, codes))
+    excluded = dict(said.excluded)
+    if lost and usable:
+        why = ", ".join(f"{count} with {reason}" for reason, count in lost.items())
+        warnings += (f"alpha is undefined in {sum(lost.values())} of {len(reasons)} strata ({why})",)
+        excluded |= {f"{stratum}: {reason}": count for reason, count in lost.items()}
 
-    def means(weights: Floats) -> Floats:
-        return _mean(model.alphas(weights), member).reshape(len(weights), -1)
+    def mean(weights: Floats) -> Floats:
+        return mean_defined(model.alphas(weights)[:, usable])[:, None]
 
-    for column, ((said, every), strata) in enumerate(zip(parts, usable, strict=True)):
-        own, lost = codes[:, list(every)], Counter(reasons[place] for place in every if reasons[place])
-        least, step = model.least[strata].mean(0).tolist() if strata else (-1.0, 0.0)
-        warnings = (*said.warnings, *stray_labels(cell, own))
-        if lost and strata:
-            why = ", ".join(f"{count} with {reason}" for reason, count in lost.items())
-            warnings += (f"alpha is undefined in {sum(lost.values())} of {len(every)} strata ({why})",)
-        yield replace(
-            said,
-            under=means if strata else None,
-            column=column,
-            n=cell.units.touched(model.pairable[:, list(every)].any(1)),
-            reason=str(lost.most_common(1)[0][0]) if lost else None if strata else "no annotations",
-            # Close to the least alpha it varies upwards more than downwards.
-            ends=(least, 1.0),
-            step=step / max(1, len(strata)),
-            spread=_spread(losses[strata]),
-            warnings=warnings,
-            excluded={**said.excluded, **{f"{stratum}: {why}": n for why, n in lost.items() if strata}},
-            details={**said.details, "level": level, "strata": len(strata)},
-        )
+    return replace(
+        said,
+        under=mean if usable else None,
+        n=cell.units.touched(model.pairable.any(1)),
+        reason=str(lost.most_common(1)[0][0]) if lost else None if usable else "no annotations",
+        # Close to the least alpha it varies upwards more than downwards.
+        ends=(least, 1.0),
+        step=step / max(1, len(usable)),
+        spread=_spread(_losses(model)[usable]),
+        warnings=warnings,
+        excluded=excluded,
+        details={**said.details, "level": level, "strata": len(usable)},
+    )
 
 
 def alpha_over_strata(
@@ -220,10 +209,9 @@ def alpha_over_strata(
     where: Mapping[str, str] | None = None,
     details: Mapping[str, Any] | None = None,
 ) -> Statistic:
-    """The mean over all of a cell's strata of Krippendorff's alpha (`mean_alphas`)."""
+    """The mean over all of a cell's strata of Krippendorff's alpha (`mean_alpha`)."""
     said = replace(said_of_alpha(cell, method, missing), where=where or {}, details=details or {})
-    parts = [(said, range(cell.grid.shape[1]))]
-    (statistic,) = mean_alphas(cell, cell.grid, parts, level, missing, stratum)
+    statistic = mean_alpha(cell, cell.grid, said, level, missing, stratum)
     if isinstance(cell.label_set, Numbers):
         tails = (*statistic.warnings, *long_tails(_deviations(cell)))
         statistic = replace(statistic, tails="correlation", warnings=tails)

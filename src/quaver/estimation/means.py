@@ -27,17 +27,15 @@ def of_known(values: Floats) -> Ratio:
     return Ratio(np.where(known, values, 0.0), known.astype(np.float64))
 
 
+def mean_defined(values: Floats) -> Floats:
+    """Row means over what is not NaN; NaN for a row without."""
+    known = np.isfinite(values)
+    return quotient(np.where(known, values, 0.0).sum(1), known.sum(1))
+
+
 def over_strata(statistic: Weighted) -> Weighted:
     """The mean of a statistic's columns, over those that are defined in the sample."""
-
-    def mean(weights: Floats) -> Floats:
-        values = statistic(weights)
-        defined = np.isfinite(values)
-        count = defined.sum(1)
-        total = np.where(defined, values, 0.0).sum(1)
-        return quotient(total, count)[:, None]
-
-    return mean
+    return lambda weights: mean_defined(statistic(weights))[:, None]
 
 
 def share_of(

@@ -4,7 +4,6 @@ import numpy as np
 import polars as pl
 import pytest
 
-import quaver.measures.stability.prompt_stability as paraphrases
 from quaver.agreement.coefficients import krippendorff_alpha
 from quaver.errors import MeasureError
 from quaver.measures.stability.prompt_stability import inter_model, inter_pss, intra_pss, original_agreement
@@ -153,20 +152,6 @@ def test_the_original_may_be_marked():
         original_agreement(FRAME.with_columns(original=True))
     assert raised.value.where == "annotations['original']"
     assert "first" in raised.value.found
-
-
-def test_pairs_of_a_large_study_are_counted_a_few_variants_at_a_time(monkeypatch):
-    labels = [list("aababbab"), list("aabbbbab"), list("ababbaab"), list("bbababaa"), list("aaabbbba")]
-    frame = pl.concat(
-        pl.DataFrame({"item": range(8), "variant": f"v{n}", "label": some}) for n, some in enumerate(labels)
-    )
-    whole = original_agreement(frame, original="v2")
-    for size in (1, 300):  # one variant at a time, and two
-        monkeypatch.setattr(paraphrases, "_BYTES", size)
-        for part, one in zip(original_agreement(frame, original="v2"), whole, strict=True):
-            assert (part.cell, part.details["same"]) == (one.cell, one.details["same"])
-            found, expected = (part.value, part.low, part.high), (one.value, one.low, one.high)
-            assert found == pytest.approx(expected, abs=1e-12)
 
 
 def test_no_original():

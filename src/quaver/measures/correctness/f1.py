@@ -16,10 +16,9 @@ from quaver.estimation.coded_columns import label_counts
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import no_narrower, none_goes_far
 from quaver.estimation.jackknife import FEW, Floats, Weighted
-from quaver.estimation.means import quotient, share_of
+from quaver.estimation.means import mean_defined, quotient, share_of
 from quaver.estimation.measure_input import Judged, MeasureInput, judge, treatment
 from quaver.estimation.statistic import Cell, Statistic
-from quaver.measures.variation.item_sensitivity import mean_defined
 from quaver.measures.variation.label_shares import ASKING
 
 UNSEEN = IntervalWarning(

@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
-import numpy as np
 import polars as pl
 from typing_extensions import Unpack
 
 from quaver.agreement.stratified_alpha import (
     alpha_over_strata,
-    mean_alphas,
+    mean_alpha,
     over_rows,
     said_of_alpha,
     scaled,
@@ -24,7 +23,6 @@ from quaver.agreement.stratified_alpha import (
 from quaver.core.records import Estimate, Level
 from quaver.errors import MeasureError
 from quaver.estimation.cells import Missing
-from quaver.estimation.coded_columns import Small
 from quaver.estimation.declaration import Arithmetic, Declaration, Measure, measure
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic
@@ -185,10 +183,6 @@ def inter_model(cell: Cell, *, level: Level | None = None, missing: Missing) -> 
     yield replace(statistic, reason="fewer than two models") if alone else statistic
 
 
-_BYTES = 8_000_000
-"""Labels that are taken at a time of pairs with the original: of a large study, a few variants'."""
-
-
 @alpha(
     title="Agreement of each paraphrase with the original",
     compares=("variant",),
@@ -263,31 +257,11 @@ def _with_original(
         yield replace(statistic, n=0, reason=why if cell.items else "no annotations")
         return
     first = cell.raters.index(original)
-    room = max(1, _BYTES // max(1, 2 * cell.grid[:, :, 0].nbytes))
-    for start in range(0, len(others), room):
-        some = others[start : start + room]
-        codes, same = _pairs(cell, first, some)
-        parts = [
-            (
-                replace(
-                    statistic,
-                    where={"variant": cell.raters[index]},
-                    details={"original": original} | ({} if share is None else {"same": share}),
-                ),
-                range(position, codes.shape[1], len(some)),
-            )
-            for position, (index, share) in enumerate(zip(some, same, strict=True))
-        ]
-        yield from mean_alphas(cell, codes, parts, level, missing)
-
-
-def _pairs(cell: Cell, first: int, others: Sequence[int]) -> tuple[Small, list[float | None]]:
-    """The labels of each of some raters beside the first's, shape (items, strata × raters, 2).
-
-    With the share of each one's answers that are the first's; None where there are none.
-    """
-    codes, one = cell.grid[:, :, others], cell.grid[:, :, [first]]
-    both = (codes >= 0) & (one >= 0)
-    same, answers = ((codes == one) & both).sum((0, 1)), both.sum((0, 1))
-    shares = [float(s / n) if n else None for s, n in zip(same, answers, strict=True)]
-    return np.stack(np.broadcast_arrays(codes, one), -1).reshape(len(codes), -1, 2), shares
+    for index in others:
+        pair = cell.grid[:, :, [first, index]]
+        both = (pair >= 0).all(2)
+        details: dict[str, object] = {"original": original}
+        if both.any():
+            details["same"] = float((pair[..., 0] == pair[..., 1])[both].mean())
+        said = replace(statistic, where={"variant": cell.raters[index]}, details=details)
+        yield mean_alpha(cell, pair, said, level, missing)

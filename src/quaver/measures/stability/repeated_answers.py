@@ -15,10 +15,9 @@ from quaver.estimation.cells import Missing
 from quaver.estimation.coded_columns import Ints
 from quaver.estimation.declaration import measure
 from quaver.estimation.jackknife import Floats
-from quaver.estimation.means import entropy, of_known, over_strata, quotient
+from quaver.estimation.means import entropy, mean_defined, of_known, over_strata, quotient
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.stability.prompt_stability import CONDITION
-from quaver.measures.variation.item_sensitivity import mean_defined
 
 
 @measure(

@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from quaver.agreement.disagreement import Disagreement
-from quaver.agreement.stratified_alpha import mean_alphas, over_rows, said_of_alpha, scaled
+from quaver.agreement.stratified_alpha import mean_alpha, over_rows, said_of_alpha, scaled
 from quaver.core.records import Estimate, Level
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError
@@ -267,18 +267,10 @@ def _curve(
     if not steps:
         why = "fewer than two repeats" if cell.items else "no annotations"
         yield cell.estimated(replace(said, reason=why))
-        return
-    codes, parts = [], []
-    for index, (name, (repeats, raters)) in enumerate(steps.items()):
-        some = np.full_like(cell.grid, -1)
-        some[:, :, raters] = cell.grid[:, :, raters]
-        codes.append(some)
+    for name, (repeats, raters) in steps.items():
         method = f"Krippendorff's alpha, {repeats} as raters, mean over conditions"
-        strata = range(index * some.shape[1], (index + 1) * some.shape[1])
-        parts.append((replace(said, method=method, where={"repeats": name}), strata))
-    curve = mean_alphas(cell, np.concatenate(codes, 1), parts, level, missing)
-    for statistic, (_, raters) in zip(curve, steps.values(), strict=True):
-        estimate = cell.estimated(statistic)
+        step = replace(said, method=method, where={"repeats": name})
+        estimate = cell.estimated(mean_alpha(cell, cell.grid[:, :, raters], step, level, missing))
         if resample == "rows":
             of_rows = scaled(cell.labels, level, cell.label_set, missing)
             estimate = over_rows(estimate, cell, *of_rows, raters)

@@ -20,10 +20,9 @@ from quaver.estimation.coded_columns import Codes, Encoded, UnknownColumn
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import none_goes_far
 from quaver.estimation.jackknife import Floats
-from quaver.estimation.means import quotient
+from quaver.estimation.means import mean_defined, quotient
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic
-from quaver.measures.variation.item_sensitivity import mean_defined
 from quaver.measures.variation.label_shares import ASKING
 
 ALL = "all"

@@ -22,7 +22,14 @@ from quaver.estimation.coded_columns import Columns
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import Interval, no_narrower, none_goes_far
 from quaver.estimation.jackknife import FEW, Floats
-from quaver.estimation.means import entropy, jackknifed_entropy, of_known, over_strata, quotient
+from quaver.estimation.means import (
+    entropy,
+    jackknifed_entropy,
+    mean_defined,
+    of_known,
+    over_strata,
+    quotient,
+)
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic, never_labelled
 
@@ -431,12 +438,6 @@ def _unlabelled(missing: Missing) -> str:
     if missing == "category":
         return "an answer without a label counts as one more label"
     return "answers without a label are left out"
-
-
-def mean_defined(values: Floats) -> Floats:
-    """Row means over what is not NaN; NaN for a row without."""
-    known = np.isfinite(values)
-    return quotient(np.where(known, values, 0).sum(1), known.sum(1))
 
 
 def _deviation(values: Floats) -> float | None:
