@@ -167,66 +167,42 @@ def test_marks_stand_beside_any_status():
     assert (judged.text.status, judged.truncated, judged.looping) == ("empty", True, True)
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("85%", 0.85),
-        ("85 %.", 0.85),
-        ("I am 85 percent sure", 0.85),
-        ("85 per cent", 0.85),
-        ("**90%**", 0.9),
-        ("0.85", 0.85),
-        (".85", 0.85),
-        ("Confidence: 0.7.", 0.7),
-        ("1.0", 1.0),
-        ("0", 0.0),
-        ("1.", 1.0),
-        ("85 out of 100", 0.85),
-        ("85/100", 0.85),
-        ("a solid 85 of 100", 0.85),
-        ("0.85, that is 85%", 0.85),
-        ("85%. Yes, 85%.", 0.85),
-        ("100%", 1.0),
-        ("0%", 0.0),
-        ("Step 1: I am 72.5% sure", 0.725),
-        ("<think>maybe 20%</think>90%", 0.9),
-        ("９０％", 0.9),
-        # What SmolLM2 said:
-        ("Based on the given text, I would say that 80% of the text is correct.", 0.8),
-        ("I can give you a percentage. In this case, it's 100%.", 1.0),
-    ],
-)
+VALUES = {
+    0.0: ("0", "0%"),
+    0.7: ("Confidence: 0.7.",),
+    0.725: ("Step 1: I am 72.5% sure",),
+    0.8: ("Based on the given text, I would say that 80% of the text is correct.",),  # as SmolLM2 said
+    0.85: (
+        *("85%", "85 %.", "I am 85 percent sure", "85 per cent", "0.85", ".85", "85 out of 100", "85/100"),
+        *("a solid 85 of 100", "0.85, that is 85%", "85%. Yes, 85%."),
+    ),
+    0.9: ("**90%**", "<think>maybe 20%</think>90%", "９０％"),
+    1.0: ("1.0", "1.", "100%", "I can give you a percentage. In this case, it's 100%."),
+}
+
+
+@pytest.mark.parametrize(("text", "value"), [(text, value) for value in VALUES for text in VALUES[value]])
 def test_exactly_one_value(text, value):
     assert verbal_confidence(Response(text)) == (value, None)
 
 
+NO_VALUES = {
+    "no text": ("", "<think>80%</think>"),
+    "no well-formed value": (
+        *("very sure", "85", "I am 1 of those", "-5%", "-1", "0,85", "1,000%", "8.5/10", "8.5 out of 10"),
+        *("1e-3", "version 0.8.5", "NaN"),
+    ),
+    "a value outside 0 to 1": ("150%", "1.5"),
+    "a range": ("80-90%", "80% to 90%", "between 0.8 and 0.9", "0.8–0.9"),
+    "several values": (
+        *("0.8 … 0.9", "80%, so 20% that it is wrong"),
+        "I believe 98% of the time, I am 99% confident",
+    ),
+}
+
+
 @pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("", "no text"),
-        ("<think>80%</think>", "no text"),
-        ("very sure", "no well-formed value"),
-        ("85", "no well-formed value"),
-        ("I am 1 of those", "no well-formed value"),
-        ("-5%", "no well-formed value"),
-        ("-1", "no well-formed value"),
-        ("0,85", "no well-formed value"),
-        ("1,000%", "no well-formed value"),
-        ("8.5/10", "no well-formed value"),
-        ("8.5 out of 10", "no well-formed value"),
-        ("1e-3", "no well-formed value"),
-        ("version 0.8.5", "no well-formed value"),
-        ("NaN", "no well-formed value"),
-        ("150%", "a value outside 0 to 1"),
-        ("1.5", "a value outside 0 to 1"),
-        ("80-90%", "a range"),
-        ("80% to 90%", "a range"),
-        ("between 0.8 and 0.9", "a range"),
-        ("0.8–0.9", "a range"),
-        ("0.8 … 0.9", "several values"),
-        ("I believe 98% of the time, I am 99% confident", "several values"),
-        ("80%, so 20% that it is wrong", "several values"),
-    ],
+    ("text", "reason"), [(one, reason) for reason in NO_VALUES for one in NO_VALUES[reason]]
 )
 def test_none_or_several_do_not_parse(text, reason):
     assert verbal_confidence(Response(text)) == (None, reason)
