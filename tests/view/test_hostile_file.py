@@ -9,43 +9,13 @@ from tests.view.viewed import client
 import quaver
 
 _PARTS = (
-    *(
-        "<script>alert(1)</script>",
-        "<img src=//evil.example/x onerror=alert(1)>",
-        "</script>",
-        "</style>",
-        "-->",
-    ),
-    *(
-        "<!--",
-        "]]>",
-        "javascript:alert(1)",
-        "&lt;script&gt;",
-        "\\u003cscript\\u003e",
-        "\u2028",
-        "\u2029",
-        "\x00",
-    ),
-    *(
-        "<svg onload=alert(1)>",
-        "' onmouseover='alert(1)",
-        '" style="background:url(//evil.example)',
-        "{{7*7}}",
-    ),
-    *(
-        "${alert(1)}",
-        "`",
-        "\\",
-        "\ud800",
-        "\U000e0041",
-        "<base href=//evil.example>",
-        "<link rel=stylesheet href=//x>",
-    ),
-    *(
-        "<iframe srcdoc='<script>alert(1)</script>'>",
-        "<form action=//evil.example>",
-        "<meta http-equiv=refresh>",
-    ),
+    *("<script>alert(1)</script>", "<img src=//evil.example/x onerror=alert(1)>", "</script>", "</style>"),
+    *("-->", "<!--", "]]>", "javascript:alert(1)", "&lt;script&gt;", "\\u003cscript\\u003e", "\u2028"),
+    *("\u2029", "\x00", "<svg onload=alert(1)>", "' onmouseover='alert(1)"),
+    *('" style="background:url(//evil.example)', "{{7*7}}", "${alert(1)}", "`", "\\", "\ud800", "\U000e0041"),
+    *("<base href=//evil.example>", "<link rel=stylesheet href=//x>"),
+    *("<iframe srcdoc='<script>alert(1)</script>'>", "<form action=//evil.example>"),
+    *("<meta http-equiv=refresh>",),
 )
 
 
