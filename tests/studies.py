@@ -1,5 +1,6 @@
 """Small studies that the tests share."""
 
+from quaver import Study
 from quaver.design.calls.experiment import resolve
 from quaver.design.spec.study_file import read_study
 
@@ -45,3 +46,23 @@ def changed(change):
         return f"{STUDY}{change}\n"
     assert STUDY.count(change[0]) == 1
     return STUDY.replace(*change)
+
+
+def asked(folder, rows, answer, labels=("positive", "negative"), *, gold="", texts=None, **parts):
+    """A study over rows, run; a function answers, or one for each model by its name.
+
+    ``texts`` are other instructions by name, and ``parts`` whatever else the study file has.
+    """
+    functions = answer if isinstance(answer, dict) else {"m": answer}
+    items = {"source": rows, "text": "{{ text }}"} | ({"id": "id"} if "id" in rows[0] else {})
+    document = {
+        "task": {"labels": [*labels]},
+        "items": items | ({"gold": gold} if gold else {}) | parts.pop("items", {}),
+        "prompt": {"instruction": "Which is it?"},
+        "models": [{"name": name, "use": "function"} for name in functions],
+        **({"variants": [{"use": "instructions", "texts": texts}]} if texts else {}),
+        **parts,
+    }
+    study = Study.open(document, folder=folder, functions=functions)
+    study.run()
+    return study

@@ -5,10 +5,10 @@ import inspect
 import polars as pl
 import pytest
 from tests.designed_gold import designed
+from tests.studies import asked
 
 import quaver
 from quaver.errors import QuaverError
-from quaver.study.session import Study
 
 TAKING = ("annotations", "items", "frame")
 NEEDED = {
@@ -41,24 +41,8 @@ FUNCTIONS = {
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
-    home = tmp_path_factory.mktemp("every")
-    rows = [f"i{n},text {n},{'positive' if n % 3 else 'negative'},{'ab'[n % 2]}" for n in range(9)]
-    (home / "items.csv").write_text("\n".join(["id,text,truth,party", *rows]) + "\n", encoding="utf-8")
-    given = {
-        "task": {"labels": ["positive", "negative"]},
-        "items": {
-            "source": str(home / "items.csv"),
-            "id": "id",
-            "text": "{{ text }}",
-            "gold": "truth",
-            "groups": ["party"],
-        },
-        "prompt": {"instruction": "Is this positive or negative?"},
-        "variants": [{"use": "instructions", "texts": {"short": "Positive or negative?"}}],
-        "repeats": 2,
-        "models": [{"name": name, "use": "function"} for name in ("one", "two")],
-        "evaluators": ["first_label", "label_match", "exact"],
-    }
+    truths = ["positive" if n % 3 else "negative" for n in range(9)]
+    rows = [{"id": f"i{n}", "text": f"text {n}", "truth": truths[n], "party": "ab"[n % 2]} for n in range(9)]
 
     def one(text, prompt):
         n = int(text.split()[1])
@@ -67,9 +51,12 @@ def study(tmp_path_factory):
     def two(text, prompt):
         return "Positive" if "Is" in prompt else "negative, not positive, or positive"
 
-    opened = Study.open(given, folder=home / "study", functions={"one": one, "two": two})
-    opened.run()
-    return opened
+    return asked(
+        tmp_path_factory.mktemp("every"), rows, {"one": one, "two": two}, gold="truth",
+        items={"groups": ["party"]}, prompt={"instruction": "Is this positive or negative?"},
+        texts={"short": "Positive or negative?"}, repeats=2,
+        evaluators=["first_label", "label_match", "exact"],
+    )  # fmt: skip
 
 
 def called(name, study, frame, **more):

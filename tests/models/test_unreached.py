@@ -1,5 +1,6 @@
 """Why a server cannot be reached is told apart, with what to do; so is a key that cannot be sent."""
 
+import shlex
 import shutil
 import socket
 import ssl
@@ -83,18 +84,7 @@ def test_a_certificate_that_nobody_signed(tmp_path):
     if shutil.which("openssl") is None:
         pytest.skip("no openssl to make a certificate with")
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    made = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "rsa:2048",
-        "-nodes",
-        "-subj",
-        "/CN=localhost",
-        "-days",
-        "2",
-    ]
+    made = shlex.split("openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -days 2")
     subprocess.run([*made, "-keyout", str(key), "-out", str(certificate)], check=True, capture_output=True)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(certificate, key)

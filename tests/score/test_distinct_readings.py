@@ -4,12 +4,11 @@ import importlib.util
 import sys
 
 import polars as pl
-from tests.studies import written
+from tests.studies import asked
 
 from quaver.score import annotation
 from quaver.score.annotation import mark_of_rules
 from quaver.score.evaluators.named_label import Exact, FirstLabel
-from quaver.study.session import Study
 
 
 def test_the_mark_depends_on_the_code_and_not_on_which_of_quavers_evaluators_read():
@@ -31,19 +30,7 @@ def test_an_evaluator_of_another_package_counts_with_its_file(tmp_path):
 
 
 def test_a_frame_that_other_code_made_is_made_anew(tmp_path, monkeypatch):
-    def annotate(text, prompt):
-        return "a"
-
-    source = written(tmp_path, items="text\nx\ny\n")
-    asked = {
-        "task": {"labels": ["a", "b"]},
-        "items": {"source": str(source.parent / "items.csv"), "text": "{{ text }}"},
-        "prompt": {"instruction": "a or b?"},
-        "models": [{"name": "m", "use": "function"}],
-        "measures": ["compliance"],
-    }
-    study = Study.open(asked, folder=tmp_path / "study", functions={"m": annotate})
-    study.run()
+    study = asked(tmp_path / "study", [{"text": "x"}, {"text": "y"}], lambda text, prompt: "a", "ab")
     study.annotations()
     kept = tmp_path / "study" / "annotations.parquet"
     frame = pl.read_parquet(kept)

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import pytest
+from tests.studies import asked
 
 from quaver.report.findings.recommendation import NextStep, Reason, Recommended
-from quaver.study.session import Study
 
 LABELS = ("favor", "against", "none")
 PROMPTS = ("original", "b", "c", "d", "e")
@@ -168,25 +168,12 @@ def simulated(folder, truth, seed, models=None, **more):
         return annotate
 
     behaviours = models or {"m": truth.behaviour}
-    folder.mkdir(parents=True, exist_ok=True)
-    rows = [f"i{item},text {item},{correct(item)}" for item in range(truth.items)]
-    (folder / "items.csv").write_text("id,text,truth\n" + "\n".join(rows) + "\n")
-    study = {
-        "task": {"labels": list(LABELS)},
-        "items": {"source": str(folder / "items.csv"), "id": "id", "text": "{{ text }}"}
-        | ({"gold": "truth"} if truth.gold else {}),
-        "prompt": {"instruction": "Prompt original"},
-        "models": [{"name": name, "use": "function"} for name in behaviours],
-        "repeats": 2,
-        "seed": seed,
-    }
-    texts = {name: f"Prompt {name}" for name in PROMPTS[1 : truth.prompts]}
-    study |= more
-    study |= {"variants": [{"use": "instructions", "texts": texts}]} if texts else {}
+    rows = [{"id": f"i{at}", "text": f"text {at}", "truth": correct(at)} for at in range(truth.items)]
     functions = {name: annotator(behaviour) for name, behaviour in behaviours.items()}
-    opened = Study.open(study, folder=folder, functions=functions)
-    opened.run()
-    return opened
+    texts = {name: f"Prompt {name}" for name in PROMPTS[1 : truth.prompts]}
+    parts = {"prompt": {"instruction": "Prompt original"}, "repeats": 2, "seed": seed, **more}
+    gold = "truth" if truth.gold else ""
+    return asked(folder, rows, functions, LABELS, gold=gold, texts=texts, **parts)
 
 
 def concluded(folder, truth, seed):
@@ -277,20 +264,9 @@ def test_each_line_is_one_line_whatever_the_names(tmp_path):
 
 def test_what_moves_the_labels_is_said_of_a_single_prompt_too(tmp_path):
     """Where the first sentence has said that asking again changes them, and no other prompt was tried."""
-    asked = iter(range(10_000))
-    table = "id,text\n" + "".join(f"{at},text {at}\n" for at in range(30))
-    (tmp_path / "items.csv").write_text(table, encoding="utf-8")
-    study = {
-        "task": {"labels": ["a", "b"]},
-        "items": {"source": str(tmp_path / "items.csv"), "id": "id", "text": "{{ text }}"},
-        "prompt": {"instruction": "Which?"},
-        "models": [{"name": "m", "use": "function"}],
-        "repeats": 4,
-    }
-    opened = Study.open(
-        study, folder=tmp_path / "s", functions={"m": lambda *_: "ab"[next(asked) * 7 % 10 > 6]}
-    )
-    opened.run()
+    calls = iter(range(10_000))
+    rows = [{"id": at, "text": f"text {at}"} for at in range(30)]
+    opened = asked(tmp_path / "s", rows, lambda text, prompt: "ab"[next(calls) * 7 % 10 > 6], "ab", repeats=4)
     found = opened.verdict()
     assert found.recommendations[0].reason == "repetition"
     assert any(sign.isalpha() for sign in found.moves)

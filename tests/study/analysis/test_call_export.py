@@ -2,27 +2,18 @@
 
 import polars as pl
 import pytest
+from tests.studies import asked
 
 from quaver.study.analysis import call_export
-from quaver.study.session import Study
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 def test_calls_written_a_few_at_a_time_are_those_written_at_once(tmp_path, ending, monkeypatch):
     items = [{"text": f"Text {at}", "truth": "yes" if at % 3 else "no"} for at in range(20)]
-    study = Study.open(
-        {
-            "task": {"labels": ["yes", "no"]},
-            "items": {"source": items, "text": "{{ text }}", "gold": "truth"},
-            "prompt": {"instruction": "Is it so?"},
-            "models": [{"name": "m", "use": "function"}],
-            "repeats": 2,
-            "evaluators": ["marked_label", "exact"],
-        },
-        folder=tmp_path / "study",
-        functions={"m": lambda text, prompt: "Yes." if "1" in text else "no"},
-    )
-    study.run()
+    study = asked(
+        tmp_path / "study", items, lambda text, prompt: "Yes." if "1" in text else "no", ["yes", "no"],
+        gold="truth", repeats=2, evaluators=["marked_label", "exact"],
+    )  # fmt: skip
     assert study.export(tmp_path / f"whole.{ending}") == 40
     monkeypatch.setattr(call_export, "_CHUNK", 7)
     study.export(tmp_path / f"parts.{ending}")

@@ -6,7 +6,7 @@ import re
 
 import polars as pl
 import pytest
-from tests.studies import STUDY, written
+from tests.studies import STUDY, asked, written
 
 from quaver.core import registry
 from quaver.core.model import Abilities
@@ -157,9 +157,9 @@ def test_a_pilot_is_spread_over_the_study_and_makes_the_cost_a_range(tmp_path):
     assert after.models[0].prompt_tokens == 400, "ten tokens each, as the model told of those of the pilot"
     assert after.models[0].prompt_tokens != before.models[0].prompt_tokens
     assert after.models[0].cost == pytest.approx((30 * 0.011,) * 3)
-    asked = {int(item) for item in one.annotations()["item"].unique()}
-    assert len(asked) == 10
-    assert max(asked) > 30
+    drawn = {int(item) for item in one.annotations()["item"].unique()}
+    assert len(drawn) == 10
+    assert max(drawn) > 30
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
@@ -189,16 +189,8 @@ def test_every_call_is_exported_with_what_was_read(tmp_path, ending):
 
 
 def test_thinking_between_marks_is_exported_apart_and_the_output_as_it_came(tmp_path):
-    (tmp_path / "items.csv").write_text("text\nDay\n")
-    document = {
-        "task": {"labels": ["positive", "negative"]},
-        "items": {"source": str(tmp_path / "items.csv"), "text": "{{ text }}"},
-        "prompt": {"instruction": "Is it so?"},
-        "models": [{"name": "m", "use": "function"}],
-    }
     said = "<think>Not negative, then.</think>positive"
-    one = Study.open(document, folder=tmp_path / "study", functions={"m": lambda text, prompt: said})
-    one.run()
+    one = asked(tmp_path / "study", [{"text": "Day"}], lambda text, prompt: said)
     one.export(tmp_path / "calls.parquet")
     (row,) = pl.read_parquet(tmp_path / "calls.parquet").to_dicts()
     assert (row["output"], row["thinking"]) == (said, "Not negative, then.")
