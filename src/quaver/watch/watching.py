@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from quaver.collect.run.ledger import errors_by_kind
 from quaver.collect.store.store_lock import sole_writer
 from quaver.core.arguments import guarded
-from quaver.design.calls.experiment import Experiment
 from quaver.errors import ModelError, QuaverError
 from quaver.study.analysis.annotation_frame import annotator_of
 from quaver.study.session import Study
@@ -47,7 +46,7 @@ def watch(study: Study, options: CanaryOptions | None = None, *, renew: bool = F
         first = dict([next(iter(evaluators.items()))])
         annotator = annotator_of(source, first, design=experiment)
         occasions = Occasions(canary, experiment, source.models, store, annotator)
-        look = _Look(source, files, canary, experiment, occasions)
+        look = _Look(source, files, canary, occasions)
         look.ask()
         return look.judged()
 
@@ -85,17 +84,11 @@ def _canary(files: StudyFolder, source: StudyFile, options: CanaryOptions | None
     return canary
 
 
-@dataclass
 class _Look:
     """The look that is taken now."""
 
-    source: StudyFile
-    files: StudyFolder
-    canary: Canary
-    experiment: Experiment
-    asked: Occasions
-
-    def __post_init__(self) -> None:
+    def __init__(self, source: StudyFile, files: StudyFolder, canary: Canary, asked: Occasions) -> None:
+        self.source, self.files, self.canary, self.asked = source, files, canary, asked
         self.known: list[dict[str, Any]] = list(self.files.read("occasions.json").get("occasions", ()))
         if not self.known or not self._goes_on(self.known[-1]):
             self.known.append(self._begun(len(self.known)))

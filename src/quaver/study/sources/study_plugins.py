@@ -18,7 +18,7 @@ from quaver.core.model import Model
 from quaver.core.records import Estimate, LabelSet, Variant
 from quaver.design.spec import EvaluatorSpec, FollowUpSpec, MeasureSpec, ModelSpec, StudySpec
 from quaver.design.spec.models_spec import providers
-from quaver.design.spec.study_file import Positions, bind, read_part
+from quaver.design.spec.study_file import Positions, bind, built, read_part
 from quaver.errors import QuaverError, SpecError, Unavailable, UnknownName, nearest
 from quaver.estimation.coded_columns import Gathered
 from quaver.estimation.declaration import Measure, registered
@@ -132,7 +132,9 @@ class Plugins:
                     "quaver label --function module:annotate",
                 )
             options["annotate"] = self.functions[name]
-        return self._bound("models", asked.use, options, ("models", index), ("use", "name", "only"))
+        loc = ("models", index)
+        plugin = registry.load("models", asked.use, where=self._source.where(*loc))
+        return partial(plugin, **bind(plugin, options, self._source, loc, ("use", "name", "only")))
 
     def one_model(self, asked: str | Mapping[str, Any], models: Mapping[str, Model]) -> tuple[str, Model]:
         """A model that is to reword the prompt, and what it is called."""
@@ -150,8 +152,7 @@ class Plugins:
         spec = read_part(ModelSpec, {**asked, "name": name}, Positions(None, {}), ("model",))
         known, model = self.beside.get(name, (None, None))
         if model is None or known != spec:
-            plugin = registry.load("models", spec.use, where="model")
-            model = plugin(**bind(plugin, spec.options, Positions(None, {}), ("model",)))
+            model = built("models", spec, Positions(None, {}), ("model",))
             self.beside[name] = (spec, model)
         return name, model
 
@@ -164,25 +165,15 @@ class Plugins:
                     return self._source.where("variants", index, key)
         return "model"
 
-    def _bound(
-        self, group: registry.Kind, use: str, options: Mapping[str, Any], loc: Loc, beside: Sequence[str]
-    ) -> Callable[[], Any]:
-        """What makes a plug-in with its options, which stand in the study file beside other keys."""
-        plugin = registry.load(group, use, where=self._source.where(*loc))
-        return partial(plugin, **bind(plugin, options, self._source, loc, beside))
-
     # -------------------------------------------------------------------------------- evaluators
 
     def evaluators(self, names: Sequence[str] | None = None) -> dict[str, Evaluator]:
         """The evaluators by the name that they have in the study; or others, by their registered names."""
         if names is not None:
-            return {name: self._bound("evaluators", name, {}, (), ())() for name in names}
+            return {name: built("evaluators", EvaluatorSpec(use=name), self._source, ()) for name in names}
         made: dict[str, Evaluator] = {}
         for index, asked in enumerate(() if self._spec.has_labels_only else self._spec.evaluators):
-            loc = ("evaluators", index)
-            make = self._bound("evaluators", asked.use, asked.options, loc, ("use", "name", "of"))
-            with self._source.locating(*loc):
-                made[asked.title] = make()
+            made[asked.title] = built("evaluators", asked, self._source, ("evaluators", index), "name", "of")
         return made
 
     def rules(self) -> dict[str, str]:
