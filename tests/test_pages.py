@@ -18,7 +18,15 @@ pytestmark = pytest.mark.long
     [
         *("collections.md", "data.md", "import.md", "what-goes-wrong.md", "compare.md", "bundle.md"),
         *("extending.md", "conclusions.md", "accept.md", "label.md", "gold.md", "corrected.md", "watch.md"),
-        *("improve.md", "notebook.md", "groups.md", "fields.md", "promptstability.md", "paper.md"),
+        *(
+            "improve.md",
+            "pipelines.md",
+            "notebook.md",
+            "groups.md",
+            "fields.md",
+            "promptstability.md",
+            "paper.md",
+        ),
         *("papers.md", "tutorials/ci.md", "tutorials/report.md", "tutorials/review.md", "tutorials/study.md"),
         "tutorials/get-started.md",
         "tutorials/spreadsheet.md",

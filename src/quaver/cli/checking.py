@@ -6,14 +6,21 @@ import shlex
 import sys
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 from typing_extensions import Unpack
 
-from quaver.cli.command_options import FileArgument, YesOption, function_of, with_options
-from quaver.cli.console import errors, say, say_taken, screen
-from quaver.cli.run_display import next_command, say_card, say_verdict, show_outcome, watching
+from quaver.cli.command_options import FileArgument, JsonOption, YesOption, function_of, with_options
+from quaver.cli.console import errors, json_alone, print_json, say, say_taken, screen
+from quaver.cli.run_display import (
+    next_command,
+    say_card,
+    say_verdict,
+    show_outcome,
+    verdict_document,
+    watching,
+)
 from quaver.core.number_format import count, duration
 from quaver.core.replaced_file import replace_text
 from quaver.errors import Unavailable
@@ -34,6 +41,7 @@ def check_command(
     *,
     yes: YesOption = False,
     function: str | None = None,
+    as_json: JsonOption = False,
     **options: Unpack[CheckOptions],
 ) -> None:
     """Check whether you may use the labels a model gives your texts.
@@ -50,6 +58,14 @@ def check_command(
       quaver check texts.xlsx --text tweet --labels "favor, against, none"
       quaver check texts.csv --gold stance --model openai/gpt-5-mini --budget 1
     """
+    with json_alone(as_json):
+        document = _checked(file, options, function, yes=yes)
+    if as_json:
+        print_json(document)
+
+
+def _checked(file: Path, options: CheckOptions, function: str | None, *, yes: bool) -> dict[str, Any]:
+    """Make a check; its document."""
     from quaver.study.checking.check_design import judged, prepared_check
 
     if function:
@@ -69,10 +85,18 @@ def check_command(
     later = f"To go on later: {_run(prepared, function)}"
     _ask(prepared.study, "The check", yes=yes or bool(options["budget"]), later=later)
     found = judged(prepared)
-    say_card(found.verdict, _next(found.verdict, prepared, file, function))
+    then = _next(found.verdict, prepared, file, function)
+    say_card(found.verdict, then)
     screen.print()
     say(f"The report: {found.report}")
     say(f"The study file, to change and run again: {found.file}")
+    return {
+        "taken": [{"role": one.role, "what": one.column, "why": one.why} for one in prepared.taken],
+        "verdict": verdict_document(found.verdict),
+        "next": then,
+        "report": found.report,
+        "study": found.file,
+    }
 
 
 def _run(prepared: PreparedCheck, function: str | None) -> str:
@@ -153,6 +177,7 @@ def label_command(
     *,
     yes: YesOption = False,
     function: str | None = None,
+    as_json: JsonOption = False,
     **options: Unpack[LabelOptions],
 ) -> None:
     """Label all your texts, in a copy of their table.
@@ -172,6 +197,14 @@ def label_command(
       quaver label tweets.xlsx --error 0.05
       quaver label tweets.xlsx --error 0.05 --returned round-1-coder.xlsx
     """
+    with json_alone(as_json):
+        document = _labelled(file, options, function, yes=yes)
+    if as_json:
+        print_json(document)
+
+
+def _labelled(file: Path, options: LabelOptions, function: str | None, *, yes: bool) -> dict[str, Any]:
+    """Label the texts; the document of what was written and what is left to do."""
     from quaver.study.labelling.labelling import Labelling, check_to_go_on_from
 
     if function:
@@ -201,6 +234,14 @@ def label_command(
             say(f"{head}: {text}")
     if labelled.step:
         say(f"Next: {labelled.step}")
+    return {
+        "file": labelled.file,
+        "sheets": labelled.sheets,
+        "state": labelled.state,
+        "next": labelled.step,
+        "notes": [{"heading": head, "text": text} for head, text in labelled.notes],
+        "verdict": verdict_document(labelled.verdict),
+    }
 
 
 def _ask_all(work: Labelling, study: Study, what: str, *, yes: bool) -> None:

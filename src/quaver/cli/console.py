@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -99,6 +100,17 @@ def print_json(document: object) -> None:
     text = Keys().out_of(json.dumps(document, ensure_ascii=False, default=str))
     text = text.replace("##[", r"#\u0023[")  # a command to GitHub Actions, wherever it stands in a line
     print("".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text))
+
+
+@contextmanager
+def json_alone(as_json: bool) -> Iterator[None]:
+    """What is said for people goes to standard error where a command prints JSON."""
+    before = screen.stderr
+    screen.stderr = before or as_json
+    try:
+        yield
+    finally:
+        screen.stderr = before
 
 
 def say_heading(kind: str, name: str) -> None:

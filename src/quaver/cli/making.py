@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,7 +19,7 @@ from quaver.cli.command_options import (
     open_study,
     studies_of,
 )
-from quaver.cli.console import plain, print_json, printer, say, say_heading, screen, table
+from quaver.cli.console import json_alone, plain, print_json, printer, say, say_heading, screen, table
 from quaver.cli.run_display import (
     errors_table,
     print_status,
@@ -29,7 +28,7 @@ from quaver.cli.run_display import (
     say_quality,
     say_verdict,
     show_outcome,
-    verdict_in_passing,
+    study_document,
     watching,
 )
 from quaver.collect.store.store_lock import stopping
@@ -142,6 +141,7 @@ def run_command(
     workers: Annotated[int, typer.Option(show_default=False)] = 0,
     gpus_per_worker: Annotated[float, typer.Option(show_default=False)] = 0.0,
     small: bool = False,
+    as_json: JsonOption = False,
     function: FunctionOption = None,
 ) -> None:
     """Ask what has not been asked yet, and store the answers.
@@ -169,26 +169,33 @@ def run_command(
     """
     where = {"on": on, "address": address, "workers": workers, "gpus_per_worker": gpus_per_worker}
     where = {name: value for name, value in where.items() if value}
-    for name, opened in studies_of(study, function, small=small).items():
-        say_heading("Study", name)
-        if small:
-            screen.print(f"The small version, in {opened.folder}:")
-            for note in opened.spec.notes:
-                screen.print(f"- {note}")
-        opened.variants.make(watch=say_making)
-        with watching() as watch, stopping(opened.folder):
-            outcome = opened.run(
-                retry_errors=retry_errors,
-                batch=batch,
-                wait=wait,
-                cancel_batches=cancel_batches,
-                where=where,
-                watch=watch,
-            )
-        path = opened.source.positions.path or study if name or small else study
-        say_verdict(opened, show_outcome(outcome, opened), path)
-        if outcome.ended == "interrupted":
-            raise typer.Exit(130)
+    documents = dict[str, dict[str, Any]]()
+    with json_alone(as_json):
+        for name, opened in studies_of(study, function, small=small).items():
+            say_heading("Study", name)
+            if small:
+                screen.print(f"The small version, in {opened.folder}:")
+                for note in opened.spec.notes:
+                    screen.print(f"- {note}")
+            opened.variants.make(watch=say_making)
+            with watching() as watch, stopping(opened.folder):
+                outcome = opened.run(
+                    retry_errors=retry_errors,
+                    batch=batch,
+                    wait=wait,
+                    cancel_batches=cancel_batches,
+                    where=where,
+                    watch=watch,
+                )
+            path = opened.source.positions.path or study if name or small else study
+            say_verdict(opened, show_outcome(outcome, opened), path)
+            documents[name] = {"ended": outcome.ended, **(study_document(opened) if as_json else {})}
+            if outcome.ended == "interrupted":
+                break
+    if as_json:
+        print_json(documents.get("", {"studies": documents}))
+    if any(one["ended"] == "interrupted" for one in documents.values()):
+        raise typer.Exit(130)
 
 
 def status_command(
@@ -205,28 +212,12 @@ def status_command(
     documents = {}
     for name, opened in studies_of(study, function).items():
         if as_json:
-            documents[name] = _document(opened)
+            documents[name] = study_document(opened)
             continue
         say_heading("Study", name)
         _show(opened, opened.source.positions.path or study if name else study)
     if as_json:
         print_json(documents.get("", {"studies": documents}))
-
-
-def _document(opened: Study) -> dict[str, Any]:
-    """A study's status, quality and verdict for JSON; None for what is not known in passing."""
-    status = opened.status()
-    found = asdict(status) | {"by_kind": dict(status.by_kind), "left": status.left}
-    found |= dict.fromkeys(("quality", "clusters", "verdict"))
-    if quality := quality_in_passing(opened, status):
-        found["quality"] = quality.rows()
-        found["clusters"] = [asdict(clusters) for clusters in quality.clusters]
-    if card := verdict_in_passing(opened, status):
-        names = ("model", "field", "kind", "prompt", "classes", "groups", "reason", "next_step")
-        models = [{name: getattr(one, name) for name in names} for one in card.recommendations]
-        lines = {"reading": card.reading, "lines": card.lines, "misread": card.misread}
-        found["verdict"] = lines | {"models": models}
-    return found
 
 
 def _show(opened: Study, path: Path) -> None:

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -105,6 +106,26 @@ def verdict_in_passing(study: Study, status: StudyStatus) -> Card | None:
         return verdict(study.source, status)
     except StoreError:
         return None
+
+
+def study_document(opened: Study) -> dict[str, Any]:
+    """A study's status, quality and verdict for JSON; None for what is not known in passing."""
+    status = opened.status()
+    found = asdict(status) | {"by_kind": dict(status.by_kind), "left": status.left}
+    found |= dict.fromkeys(("quality", "clusters", "verdict"))
+    if quality := quality_in_passing(opened, status):
+        found["quality"] = quality.rows()
+        found["clusters"] = [asdict(clusters) for clusters in quality.clusters]
+    if card := verdict_in_passing(opened, status):
+        found["verdict"] = verdict_document(card)
+    return found
+
+
+def verdict_document(card: Card) -> dict[str, Any]:
+    """A verdict for JSON: how the answers were read, its lines, and what is said of each model's labels."""
+    names = ("model", "field", "kind", "prompt", "classes", "groups", "reason", "next_step")
+    models = [{name: getattr(one, name) for name in names} for one in card.recommendations]
+    return {"reading": card.reading, "lines": card.lines, "misread": card.misread, "models": models}
 
 
 def say_quality(quality: Quality | None) -> None:

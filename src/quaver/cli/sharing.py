@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -16,13 +17,14 @@ from quaver.cli.command_options import (
     FolderOption,
     FunctionOption,
     ItemsOption,
+    JsonOption,
     NameArgument,
     StudyArgument,
     open_fields,
     open_study,
     studies_of,
 )
-from quaver.cli.console import printer, say, screen, table
+from quaver.cli.console import print_json, printer, say, screen, table
 
 Form = Literal["markdown", "latex", "html"]
 """A format that papers are written in."""
@@ -188,6 +190,7 @@ def bundle_command(
     out: Path | None = None,
     without_texts: bool = False,
     with_tables: bool = False,
+    as_json: JsonOption = False,
     function: FunctionOption = None,
 ) -> None:
     """Pack a study into one archive with checksums.
@@ -209,6 +212,9 @@ def bundle_command(
 
     opened = open_study(study, function)
     path, digest, said = pack_study(opened, out, texts=not without_texts, tables=with_tables)
+    if as_json:
+        print_json({"file": path, "sha256": digest, "notes": said})
+        return
     say(f"Wrote {path}")
     for line in said:
         say(line)
@@ -219,6 +225,7 @@ def verify_command(
     path: Annotated[Path, typer.Argument(metavar="BUNDLE")],
     digest: Annotated[str | None, typer.Option(metavar="SHA256")] = None,
     design: Annotated[str | None, typer.Option(metavar="SHA256")] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Make again what follows from a bundle's answers, and compare it.
 
@@ -238,7 +245,10 @@ def verify_command(
     from quaver.bundles.verification import verify
 
     verification = verify(path, digest=digest, design=design)
-    printer("verify")("bundle", verification)
+    if as_json:
+        print_json({"outcome": verification.outcome, **asdict(verification)})
+    else:
+        printer("verify")("bundle", verification)
     raise typer.Exit({"holds": 0, "differs": 1, "not fully compared": 3}[verification.outcome])
 
 
