@@ -8,7 +8,7 @@ import quaver
 from quaver.view.application import Viewer
 from quaver.view.guard import MARK, Guard
 from quaver.view.serving import studies_of
-from quaver.view.study_reader import opened, read
+from quaver.view.study_reader import opened, read, write_design, write_progress
 
 STUDY = """\
 name: tones
@@ -73,7 +73,7 @@ def viewed(path):
 def again(study):
     """Read a study as it is now, without its verdict."""
     whole, parts = opened(study.path, study.root, study.field)
-    read(whole, study.field, parts)
+    write_progress(read(whole, parts, write_design(whole, parts)), study.root)
 
 
 def client(*paths, headers=None):

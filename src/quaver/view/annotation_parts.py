@@ -55,12 +55,13 @@ class AnnotationParts:
         folder: Where the files are.
 
     Attributes:
+        field: The field.
         folder: Where they are.
         state: How far they go.
     """
 
     def __init__(self, study: StudySource, field: str, folder: Path) -> None:
-        self._study, self._field, self.folder = study, field, folder
+        self._study, self.field, self.folder = study, field, folder
         self.state = state_in(folder)
 
     @property
@@ -153,7 +154,7 @@ class AnnotationParts:
 
     def _of_field(self, frame: Any) -> Any:
         """The field's rows of a frame."""
-        return rows_with(frame, FIELD, self._field).drop(FIELD) if self._field else frame
+        return rows_with(frame, FIELD, self.field).drop(FIELD) if self.field else frame
 
     @cached_property
     def _annotator(self) -> Annotator:

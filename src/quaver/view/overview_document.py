@@ -50,12 +50,11 @@ def pulse(study: ViewedStudy) -> dict[str, Any]:
     """What changes while a study is looked at; cheap."""
     state = index_state(study)
     progress, verdict = study.document("progress.json"), study.document("verdict.json")
-    answered = state["done"] if state["of"] else progress.get("answered", 0)
     return {
         "version": state["version"],
         "marks": study.book.version if state["version"] else "0",
         "index": state,
-        "answered": max(answered, progress.get("answered", 0)),
+        "answered": max(state["done"], progress.get("answered", 0)),
         "total": progress.get("total", state["of"]),
         "process": study.collecting,
         "verdict": verdict.get("state", "none"),

@@ -44,9 +44,11 @@ def keep(path: Path, folder: Path, field: str = "", *, follow: bool = False) -> 
         follow: Whether to go on as long as another process collects.
     """
     whole, parts = opened(path, folder, field)
+    study = write_design(whole, parts)
     while True:
         running = who_collects(whole.files.responses.parent) is not None
-        study, now = read(whole, field, parts, running=running)
+        study = read(whole, parts, study, running=running)
+        now = write_progress(study, folder)
         if not running:
             write_verdict(study, parts, now)
         if not running or not follow or _orphaned(_PAUSE):
@@ -62,17 +64,17 @@ def opened(path: Path, folder: Path, field: str = "") -> tuple[StudySource, Anno
 
 
 def read(
-    whole: StudySource, field: str, parts: AnnotationParts, *, running: bool = False
-) -> tuple[StudySource, StudyStatus]:
-    """Read all that has come since; returns the study, or its field, and its status."""
-    study, more = write_design(whole, field, parts), True
+    whole: StudySource, parts: AnnotationParts, study: StudySource, *, running: bool = False
+) -> StudySource:
+    """Read all that has come since; returns the study, or its field with the labels that it has now."""
+    more = True
     while more:
         before, more = parts.state, parts.advance(running=running)
-        if field and _labels_in(parts) - {*study.experiment.labels.codes}:
-            study = write_design(whole, field, parts)
+        if parts.field and _labels_in(parts) - {*study.experiment.labels.codes}:
+            study = write_design(whole, parts)
         if parts.state != before:
             parts.note()
-    return study, write_progress(study, parts.folder)
+    return study
 
 
 def _orphaned(seconds: float) -> bool:
@@ -101,9 +103,9 @@ def _json(document: Any) -> str:
 # -------------------------------------------------------------------------- design and items
 
 
-def write_design(whole: StudySource, field: str, parts: AnnotationParts) -> StudySource:
+def write_design(whole: StudySource, parts: AnnotationParts) -> StudySource:
     """Write the design and the items; returns the study, or its field with the labels read so far."""
-    study, folder = whole, parts.folder
+    study, folder, field = whole, parts.folder, parts.field
     if field:
         read = pl.DataFrame({"label": [*_labels_in(parts)]}, schema={"label": pl.String})
         study = FieldSource(whole, field, read.with_columns(pl.lit(field).alias(FIELD)))
