@@ -79,3 +79,8 @@ def run(store, model, requests, **limits):
 def answers(store):
     """Everything that is stored and belongs to the study, by place."""
     return {(c, i, r): response for rows in store.read() for c, i, r, response, _ in rows}
+
+
+def counted(store):
+    """How many calls are answered, how many of the answers are errors, and how many belong to no call."""
+    return store.calls.answered(), store.calls.errors(), store.calls.unplaced()

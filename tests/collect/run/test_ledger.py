@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from tests.collect.fakes import fake, opened, request, run
+from tests.collect.fakes import counted, fake, opened, request, run
 
 from quaver.collect.run.ledger import changed, errors_by_kind, ledger, pace, spent, without_words
 from quaver.collect.run.progress import Price, Spent
@@ -122,8 +122,8 @@ def test_what_is_read_at_once_is_of_one_moment(tmp_path):
     reader, writer = opened(tmp_path, items=3), Store(tmp_path / "responses.db")
     source = writer.register("m", "fake", {})
     with reader.at_once():
-        before = reader.calls.counts()
+        before = counted(reader)
         writer.write([receipt((request(1), [Response("yes")]), source)])
         assert not reader.rows("SELECT response FROM calls")
-        assert reader.calls.counts() == before == (0, 0, 0)
-    assert reader.calls.counts() == (1, 0, 0)
+        assert counted(reader) == before == (0, 0, 0)
+    assert counted(reader) == (1, 0, 0)

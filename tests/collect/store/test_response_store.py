@@ -7,9 +7,8 @@ from contextlib import closing, contextmanager
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.collect.fakes import answers, key, opened, request
+from tests.collect.fakes import answers, counted, key, opened, request
 
-from quaver.collect.store.placed_calls import Counts
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import VERSION
 from quaver.collect.store.reuse import Elsewhere
@@ -77,7 +76,7 @@ def test_an_error_gives_way_to_an_answer_and_to_nothing_else(tmp_path):
     stored_by(store, 0, Response("no"))
     stored_by(store, 0, first)
     assert answers(store)[0, 0, 0] == Response("yes")
-    assert store.calls.counts() == Counts(answered=1, errors=0, unplaced=0)
+    assert counted(store) == (1, 0, 0)
 
 
 def test_what_is_answered_with_and_without_errors(tmp_path):
@@ -87,7 +86,7 @@ def test_what_is_answered_with_and_without_errors(tmp_path):
     asked = [key(item) for item in range(1200)]
     assert set(store.answered(asked)) == {key(0), key(1)}
     assert set(store.answered(asked, errors=False)) == {key(0)}
-    assert store.calls.counts() == Counts(answered=2, errors=1, unplaced=0)
+    assert counted(store) == (2, 1, 0)
 
 
 def test_requests_are_written_all_or_none_and_what_no_row_takes_as_an_error(tmp_path):
@@ -172,7 +171,7 @@ def test_an_edited_study_finds_what_fits_and_counts_what_does_not(tmp_path):
     store.calls.place("new", [Condition("m", "w", "greedy", 1)], ["c", "a", "new"], moved)
     assert store.calls.placed("new")
     assert not store.calls.placed("f")
-    assert store.calls.counts() == Counts(answered=2, errors=0, unplaced=1)
+    assert counted(store) == (2, 0, 1)
     assert {place: response.text for place, response in answers(store).items()} == {
         (0, 0, 0): "2",
         (0, 1, 0): "0",

@@ -79,7 +79,7 @@ def test_an_error_of_ones_own_gives_way_to_an_answer_from_elsewhere(tmp_path):
     run(store, fake(lambda asked, call: Response("", finish="error", error="x")), [request(0)])
     reuse([request(0)], store, {"a": theirs})
     assert answers(store)[0, 0, 0].text == "theirs 0.0"
-    assert store.calls.counts().errors == 0
+    assert store.calls.errors() == 0
 
 
 @pytest.mark.parametrize("kind", ["nothing", "folder", "diary", "database"])

@@ -96,7 +96,7 @@ def test_answers_to_a_study_that_was_edited_since_are_found_by_key(tmp_path):
     assert not store.calls.placed("edited")
     store = opened(tmp_path, items=2, fingerprint="edited")
     assert set(answers(store)) == {(0, 0, 0), (0, 1, 0)}
-    assert store.calls.counts().unplaced == 1
+    assert store.calls.unplaced() == 1
 
 
 def test_answers_of_a_database_that_is_gone_bring_their_engine_along(tmp_path):
@@ -136,7 +136,7 @@ def test_an_answer_is_in_the_spill_before_the_next_one_is_drawn(tmp_path):
 
     def looks(asked, call):
         other = Store(tmp_path / "responses.db")
-        kept.append((call.item, other.waiting() + other.calls.counts().answered))
+        kept.append((call.item, other.waiting() + other.calls.answered()))
         other.close()
         return echo(asked, call)
 

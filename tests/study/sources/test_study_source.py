@@ -190,7 +190,7 @@ def test_what_a_source_stores_is_what_it_counts(studies, kind):
         assert now.total == study.annotations().height
         return
     with study.source.answers() as store:
-        assert store.calls.counts().answered == now.answered
+        assert store.calls.answered() == now.answered
 
 
 def test_no_source_is_half_made():

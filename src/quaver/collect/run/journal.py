@@ -36,7 +36,6 @@ class Journal:
     ) -> None:
         self._log, self._conditions, self._items = log, conditions, items
         self._by_kind: Counter[str] = Counter()
-        self._served: dict[str, str] = {}
         self._due = time.monotonic() + _EVERY
 
     def line(self, text: str) -> None:
@@ -48,21 +47,13 @@ class Journal:
             append_line(self._log, f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {shown}")
 
     def stored(self, group: Sequence[Answered], progress: Progress) -> None:
-        """A group of answers was stored: its errors, other configurations, and now and then the progress."""
+        """A group of answers was stored: its errors, and now and then the progress."""
         if self._log is None:
             return
         for request, responses in group:
             for call, response in zip(request.calls, responses, strict=True):
                 if response.finish == "error":
                     self._error(request.model, call, response)
-                served = " ".join(filter(None, (response.served_model, response.fingerprint)))
-                before = self._served.get(request.model, served)
-                if served:
-                    self._served[request.model] = served
-                    if served != before:
-                        self.line(
-                            f"{request.model} answers from another configuration: {served}, not {before}"
-                        )
         if time.monotonic() >= self._due:
             self._due = time.monotonic() + _EVERY
             self.line(str(progress))

@@ -19,7 +19,7 @@ from quaver.core.model import Answered
 from quaver.core.records import Response
 from quaver.core.response_validation import error_line, error_response
 
-_GROUP, _GROUP_BYTES = 2500, 2**21
+_GROUP, _GROUP_BYTES = 2500, 3 * 2**19
 """Responses, and their bytes, that are written together. Each touches a page of the index of keys, so that a
 larger group takes less; only a fast model answers as many before the group is due."""
 _SHORTEST, _LONGEST, _SHARE = 0.1, 0.5, 20.0
@@ -181,14 +181,8 @@ class Writer:
 
 
 def _notable(group: Sequence[Answered]) -> list[Answered]:
-    """The answers of which the journal has something to say: errors, and those that say who gave them."""
-    result = []
-    for answered in group:
-        for response in answered[1]:
-            if response.finish == "error" or response.served_model or response.fingerprint:
-                result.append(answered)
-                break
-    return result
+    """The answers of which the journal has something to say."""
+    return [one for one in group if any(response.finish == "error" for response in one[1])]
 
 
 def _as_stored(answered: Answered, unfit: Mapping[bytes, Response]) -> Answered:

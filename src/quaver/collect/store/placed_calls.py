@@ -9,25 +9,10 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from quaver.collect.store.database import Database
 from quaver.collect.store.response_tables import PLACE, WRITTEN
 from quaver.core.records import UNFOLLOWED, Call, Condition
-
-
-class Counts(NamedTuple):
-    """How much is stored.
-
-    Attributes:
-        answered: Calls of the current study that have a response.
-        errors: How many of these are errors.
-        unplaced: Responses that belong to no call of the current study.
-    """
-
-    answered: int
-    errors: int
-    unplaced: int
 
 
 class Calls:
@@ -92,14 +77,23 @@ class Calls:
         left.subtract(self._unfollowed(errors))
         return {model for model, calls in left.items() if calls > 0}
 
-    def counts(self) -> Counts:
-        """How much of the study has been answered."""
-        answered = self._database.value("SELECT count(*) FROM calls")
-        errors = self._database.value(
-            "SELECT count(*) FROM responses r JOIN calls a ON a.response = r.id WHERE r.finish = 'error'"
-        )
-        stored = self._database.value("SELECT count(*) FROM responses")
-        return Counts(answered, errors, stored - answered)
+    def answered(self, *, errors: bool = True) -> int:
+        """How many calls of the current study have a response."""
+        every = int(self._database.value("SELECT count(*) FROM calls"))
+        return every if errors else every - self.errors()
+
+    def errors(self) -> int:
+        """How many of these responses are errors."""
+        sql = "SELECT count(*) FROM responses r JOIN calls a ON a.response = r.id WHERE r.finish = 'error'"
+        return int(self._database.value(sql))
+
+    def unplaced(self) -> int:
+        """How many responses belong to no call of the current study."""
+        return self.stored() - self.answered()
+
+    def stored(self) -> int:
+        """How many responses there are."""
+        return int(self._database.value("SELECT count(*) FROM responses"))
 
     def usage(self) -> dict[str, dict[str, float]]:
         """Calls, tokens and seconds of the study's stored responses, by model.

@@ -106,18 +106,15 @@ class Exchange:
                     if tries > self._retries:
                         return error_response(f"{fault.reason} ({tries} tries)")
                     await self._rest(_backoff(tries) if fault.wait is None else fault.wait)
-                except Refused as fault:
+                except BaseException as error:
                     self._pace.failed(sent, busy=False)
-                    return await self._judged(request, fault)
-                except ModelError as error:
-                    self._pace.failed(sent, busy=False)
-                    raise self._give_up(error) from None
-                except Exception as error:  # an unforeseen fault of this call
-                    self._pace.failed(sent, busy=False)
-                    return failed_response(error)
-                except BaseException:  # it was cancelled
-                    self._pace.failed(sent, busy=False)
-                    raise
+                    if isinstance(error, Refused):
+                        return await self._judged(request, error)
+                    if isinstance(error, ModelError):
+                        raise self._give_up(error) from None
+                    if isinstance(error, Exception):  # an unforeseen fault of this call
+                        return failed_response(error)
+                    raise  # it was cancelled
                 else:
                     self._pace.answered(sent)
                     self._health.well()

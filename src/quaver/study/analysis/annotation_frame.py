@@ -85,15 +85,15 @@ def _check_placed(study: StudySource, store: Store) -> None:
     Raises:
         StoreError: None does, since the models or the design are others than when they were asked.
     """
-    counts = store.calls.counts()
-    if counts.answered or not counts.unplaced:
+    unplaced = store.calls.unplaced()
+    if store.calls.answered() or not unplaced:
         return
     changed = [f"“{name}”" for name in changed_models(study, store)]
     raise StoreError(
         "none of the stored answers belongs to the study as it is now",
         where=str(study.files.responses),
         expected="answers of the models, prompts and items that the study names",
-        found=f"{counts.unplaced:,} answers"
+        found=f"{unplaced:,} answers"
         + (f" of {enumeration(changed)} before its code or options changed" if changed else ""),
         fix="take the change back to measure them, or `quaver run` to ask anew; nothing was changed now",
     )

@@ -99,8 +99,7 @@ class Collecting:
         self._folders = reused_folders(study.spec, study.positions)
         self._until = None if self._caps.seconds is None else time.monotonic() + self._caps.seconds
         self._out = StoredBatches(store)
-        counts = store.calls.counts()
-        before = counts.answered - (counts.errors if self._retry_errors else 0)
+        before = store.calls.answered(errors=not self._retry_errors)
         unfollowed = store.calls.unfollowed(errors=not self._retry_errors)
         self._progress = Progress(study.calls - unfollowed, before)
         self._batches = StudyBatches(study, store, journal, watch, self._progress, every=asked.batch)
@@ -268,13 +267,11 @@ class Collecting:
 
     def _requests(self, model: str, most: int | None = None, *, every: bool = False) -> Iterator[Request]:
         """What a model is still to be asked of what is wanted, or of every call."""
-        counts = self._store.calls.counts()
 
         def stored(keys: Sequence[bytes]) -> Mapping[bytes, Response]:
             return self._store.answered(keys, errors=not self._retry_errors)
 
-        is_fresh = counts.answered + counts.unplaced == 0
-        requests = self._plan.requests(model, None if is_fresh else stored)
+        requests = self._plan.requests(model, stored if self._store.calls.stored() else None)
         if out := self._out.out():
             requests = (left for request in requests for left in without(request, set(out)))
         keep = None if every else self._keep

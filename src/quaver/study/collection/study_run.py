@@ -103,7 +103,7 @@ def run(study: StudyFile, asked: RunAsked) -> Outcome:
         store.take_in()
         study.place(store)
         study.files.write("study.lock.json", study.lock())
-        before = store.calls.counts().answered - (store.calls.counts().errors if asked.retry_errors else 0)
+        before = store.calls.answered(errors=not asked.retry_errors)
         total = study.calls - store.calls.unfollowed(errors=not asked.retry_errors)
         if before == total and not StoredBatches(store).rows():
             return Outcome("finished", before, before, 0, 0, 0.0)

@@ -114,7 +114,7 @@ def answered_calls(study: StudySource) -> tuple[int, int]:
     if not study.files.responses.exists():
         return 0, study.calls
     with study.answers() as store, store.at_once():
-        return store.calls.counts().answered, study.calls - store.calls.unfollowed()
+        return store.calls.answered(), study.calls - store.calls.unfollowed()
 
 
 def status(study: StudySource) -> StudyStatus:
@@ -145,7 +145,7 @@ def status_in(study: StudySource, store: Store | None, process: int | None) -> S
         facts = {
             "errors": kinds.total(),
             "by_kind": kinds,
-            "unplaced": store.calls.counts().unplaced,
+            "unplaced": store.calls.unplaced(),
             "outside": outside_in_words(study, others, changed_models(study, store)),
             "rate": pace(store, since=collected_since(study.folder)) if process else 0.0,
             "waiting": store.waiting() if process is None else 0,
@@ -245,7 +245,7 @@ def _conditions(study: StudySource, store: Store | None) -> list[dict[str, Any]]
     """What is answered of each condition; calls are counted one by one only where some are missing."""
     wanted = [study.calls_of(index) for index in range(len(study.experiment.conditions))]
     answered: dict[int, int] = {}
-    if store and store.calls.counts().answered == sum(wanted):
+    if store and store.calls.answered() == sum(wanted):
         answered = dict(enumerate(wanted))
     elif store:
         answered = dict(store.rows("SELECT condition, count(*) FROM calls GROUP BY condition"))

@@ -210,9 +210,8 @@ class StudyFile(StudySource):
         """Make the store's calls those of the study as it is now."""
         if store.calls.placed(self.fingerprint):
             return
-        counts = store.calls.counts()
         calls: Iterator[Call] = iter(())
-        if counts.answered + counts.unplaced:
+        if store.calls.stored():
             calls = (call for name in self.served for call in self.plan.calls(name, store.answered))
         ids = [item.id for item in self.experiment.items]
         store.calls.place(self.fingerprint, self.experiment.conditions, ids, calls)
