@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cache
 from itertools import product
 from typing import Any
@@ -33,7 +34,6 @@ from quaver.correction.estimators import (
     ends,
     few_events,
     gold_alone,
-    naive,
 )
 from quaver.estimation.jackknife import one_thread
 from quaver.estimation.regression import solved
@@ -127,7 +127,8 @@ def truth(kind: str, share: float, grouped: bool = False, slope: float = SLOPE) 
 
 def estimates(asked: GoldRegression, labels: Any) -> dict[str, Corrected | None]:
     """Each estimator's estimate; none of the corrected ones where there are too few gold labels."""
-    found: dict[str, Corrected | None] = {"naive": naive(asked, labels[:, -1])}
+    given = replace(asked, outcome=labels[:, -1], probability=np.ones(len(labels)), strata=None)
+    found: dict[str, Corrected | None] = {"naive": gold_alone(given)}  # as if all of them were true
     alone = gold_alone(asked)
     if alone is None or few_events(asked, alone):
         return found

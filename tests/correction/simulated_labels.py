@@ -1,8 +1,10 @@
 """Simulated items with a known truth, for tests of corrected estimates."""
 
+from dataclasses import replace
+
 import numpy as np
 
-from quaver.correction.estimators import GoldRegression
+from quaver.correction.estimators import GoldRegression, gold_alone
 
 
 def labels(rng, items, share=0.4, accuracy=0.85, prompts=8, slope=0.5, tied=0.8):
@@ -29,3 +31,9 @@ def simple(rng, items, gold):
     drawn = np.zeros(items, bool)
     drawn[rng.choice(items, gold, replace=False)] = True
     return drawn, np.full(items, gold / items)
+
+
+def naive(asked, prediction):
+    """The regression on predictions as if they were the true labels of all items."""
+    every = np.ones(len(prediction))
+    return gold_alone(replace(asked, outcome=prediction, probability=every, strata=None))

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from tests.correction.simulated_labels import labels, question, simple
+from tests.correction.simulated_labels import labels, naive, question, simple
 
-from quaver.correction.estimators import corrected, ends, few_events, gold_alone, naive
+from quaver.correction.estimators import corrected, ends, few_events, gold_alone
 from quaver.estimation.regression import solved
 
 SHARES = (0.0, 1.0)

@@ -1,4 +1,4 @@
-"""A contrast of a regression of true labels that few items have: naive, from gold alone, and corrected.
+"""A contrast of a regression of true labels that few items have: from gold alone, and corrected.
 
 Every estimate is off by a sum of contributions, one of each item: what the item does to the regression on all
 items, and, where it has a gold label, what it does to the correction. Their squares make the variance, in
@@ -10,7 +10,7 @@ anywhere.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 from typing import NamedTuple
@@ -170,12 +170,6 @@ class Corrected(NamedTuple):
         rests on few large ones. A sample without the largest ones by luck shows more events than there are.
         """
         return max(min(self.freedom, 2 * self.events, 2 * self.expected), 1.0)
-
-
-def naive(asked: GoldRegression, prediction: Floats) -> Corrected | None:
-    """The regression on predictions as if they were the true labels of all items."""
-    every = np.ones(len(prediction))
-    return gold_alone(replace(asked, outcome=prediction, probability=every, strata=None))
 
 
 def gold_alone(asked: GoldRegression) -> Corrected | None:

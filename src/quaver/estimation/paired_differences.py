@@ -84,24 +84,10 @@ def _difference(estimate: Estimate, other: Estimate, resampling: Resampling, cha
         warning = "other items count on one side than on the other, so the interval is not a paired one"
         return replace(bare, value=value, low=low, high=high, reference=_APART, warnings=(warning,))
     left_out = Jackknife(value, second.jackknife.left - first.jackknife.left, units)
-    ends, width = None, second.statistic.width
-    if first.statistic.ends is not None and second.statistic.ends is not None:
-        (least, most), (lowest, highest) = first.statistic.ends, second.statistic.ends
-        ends = lowest - most, highest - least
-
-    def spread(value: float, share: float) -> Interval:
-        """Where the difference may lie when up to a share of further units may differ."""
-        return Interval(value - share * width, value + share * width)
-
-    details |= {"units": units.independent, "step": _step(left_out), "range": ends}
+    details |= {"units": units.independent, "step": _step(left_out)}
     scope = f", {estimate.scope}" if estimate.scope and estimate.scope == other.scope else ""
-    difference = Statistic(
-        method=f"paired difference of {estimate.measure}{scope}",
-        n=bare.n,
-        ends=ends,
-        null=0.0,
-        spread=spread,
-        details=details,
+    shape = Statistic(
+        method=f"paired difference of {estimate.measure}{scope}", n=bare.n, null=0.0, details=details
     )
     sampler = Sampler(
         units,
@@ -111,11 +97,25 @@ def _difference(estimate: Estimate, other: Estimate, resampling: Resampling, cha
         where=estimate.cell,
         keep_draws=True,
     )
-    paired = sampler.estimated(difference, left_out)
+    paired = sampler.estimated(_ranged(shape, first.statistic, second.statistic), left_out)
     if changed is None:
         return paired
     moving = len(_parts(left_out)) if left_out.left.size == units.count else units.count
     return _cautious(paired, min(changed, moving), resampling)
+
+
+def _ranged(difference: Statistic, first: Statistic, second: Statistic) -> Statistic:
+    """A difference that keeps to the range that its sides allow."""
+    ends = None
+    if first.ends is not None and second.ends is not None:
+        (least, most), (lowest, highest) = first.ends, second.ends
+        ends = lowest - most, highest - least
+
+    def spread(value: float, share: float) -> Interval:
+        """Where the difference may lie when up to a share of further units may differ."""
+        return Interval(value - share * second.width, value + share * second.width)
+
+    return replace(difference, ends=ends, spread=spread, details={**difference.details, "range": ends})
 
 
 def _parts(difference: Jackknife) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -118,10 +118,7 @@ def measure_agreement(
             frame = frame_of(annotations)
         else:
             written = {"encoding": encoding, "separator": separator, "sheet": sheet, "quote": quote}
-            table = table_of(path, written, "annotations")
-            for role, columns in used.items():
-                used[role] = [one if one in (_ROW, _CODER) else table.column(one, role) for one in columns]
-            frame = _texts(table, used["label"] if at in OF_SETS else ())
+            frame, used = _of_file(table_of(path, written, "annotations"), used, at)
         for role, columns in used.items():
             for name in columns:
                 if name not in (*frame.columns, _ROW, _CODER):
@@ -159,6 +156,16 @@ _NUMERIC = ("interval", "ratio")
 _LABEL = "label as read"
 _ROW, _CODER = "number of the row", "whose column it is"
 """The items and the raters of a table with a column of labels for each."""
+
+
+def _of_file(
+    table: Table, used: Mapping[str, Sequence[str]], level: Level
+) -> tuple[pl.DataFrame, dict[str, list[str]]]:
+    """A file's columns as a frame, and the columns of each role by the names that they have there."""
+    named = {}
+    for role, columns in used.items():
+        named[role] = [one if one in (_ROW, _CODER) else table.column(one, role) for one in columns]
+    return _texts(table, named["label"] if level in OF_SETS else ()), named
 
 
 def _texts(table: Table, sets: Sequence[str]) -> pl.DataFrame:
