@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from quaver.errors import MeasureError
-from quaver.estimation.grouped_items import item_groups, level_deviations
+from quaver.estimation.grouped_items import item_groups, level_deviations, units_of
 from quaver.estimation.jackknife import Resampling, Units
 from quaver.estimation.paired_differences import gap
 
@@ -34,9 +34,9 @@ def test_without_draws_nothing_is_known():
 
 def test_groups_are_read_from_a_frame():
     frame = pl.DataFrame({"item": [1, 1, 2, 3], "author": ["x", "x", None, "x"]})
-    units = item_groups(frame, "author").units(["1", "2", "3"])
+    units = units_of(["1", "2", "3"], "author", item_groups(frame, "author"))
     assert (units.clusters.tolist(), units.name, units.count) == ([0, 1, 0], "author", 2)
-    assert item_groups(frame, None).units(["1", "2"]).clusters is None
+    assert units_of(["1", "2"], None, item_groups(frame, None)).clusters is None
 
 
 def test_an_item_in_two_groups_is_refused():

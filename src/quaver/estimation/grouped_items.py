@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,35 +13,23 @@ from quaver.estimation.coded_columns import UnknownColumn
 from quaver.estimation.jackknife import Floats, Units, one_thread
 
 
-@dataclass(frozen=True, slots=True)
-class ItemGroups:
-    """Which group each item is in.
+def units_of(items: Sequence[str], group: str | None, of: Mapping[str, str]) -> Units:
+    """What is resampled of these items, which are in groups; an item without one is its own.
 
-    Attributes:
-        name: The groups' column; None where items are resampled.
-        of: The group of each item that has one, both as text.
+    >>> units_of(["i", "j", "k"], "author", {"i": "x", "k": "x"}).clusters.tolist()
+    [0, 1, 0]
     """
-
-    name: str | None = None
-    of: Mapping[str, str] = field(default_factory=dict)
-
-    def units(self, items: Sequence[str]) -> Units:
-        """What is resampled of these items; an item without a group is its own.
-
-        >>> ItemGroups("author", {"i": "x", "k": "x"}).units(["i", "j", "k"]).clusters.tolist()
-        [0, 1, 0]
-        """
-        if self.name is None:
-            return Units(len(items))
-        keys = [(True, self.of[item]) if item in self.of else (False, item) for item in items]
-        place = {key: index for index, key in enumerate(dict.fromkeys(keys))}
-        return Units(len(items), np.array([place[key] for key in keys], np.int64), self.name)
-
-
-def item_groups(frame: pl.DataFrame, group: str | None) -> ItemGroups:
-    """The groups of a frame's items."""
     if group is None:
-        return ItemGroups()
+        return Units(len(items))
+    keys = [(True, of[item]) if item in of else (False, item) for item in items]
+    place = {key: index for index, key in enumerate(dict.fromkeys(keys))}
+    return Units(len(items), np.array([place[key] for key in keys], np.int64), group)
+
+
+def item_groups(frame: pl.DataFrame, group: str | None) -> dict[str, str]:
+    """The group of each item of a frame that has one."""
+    if group is None:
+        return {}
     if group not in frame.columns:
         raise UnknownColumn(group, frame.columns, where="group")
     pairs = frame.select(item=pl.col("item").cast(pl.String), group=pl.col(group).cast(pl.String))
@@ -54,7 +41,7 @@ def item_groups(frame: pl.DataFrame, group: str | None) -> ItemGroups:
             expected="one value in all rows of an item",
             found=f"item {sorted(twice['item'].to_list())[0]}",
         )
-    return ItemGroups(group, dict(pairs.iter_rows()))
+    return dict(pairs.iter_rows())
 
 
 def tabulated(frame: pl.DataFrame, weight: str | None = None, /, **levels: Sequence[str]) -> Floats:

@@ -23,6 +23,7 @@ from quaver.core.number_format import (
 )
 from quaver.core.records import AND_PROMPT, Estimate
 from quaver.report.page_words import (
+    capital,
     completeness,
     interval,
     number,
@@ -53,6 +54,7 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters |= {
         "by_share": _by_share,
+        "capital": capital,
         "clauses": _clauses,
         "completeness": completeness,
         "correct": _correct,

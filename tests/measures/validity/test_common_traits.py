@@ -41,7 +41,7 @@ def test_items_of_which_nothing_is_known_take_no_part():
     has = np.array([True] * 10 + [False] * 10 + [False] * 40)
     table = pl.DataFrame({"party": (["x"] * 10 + ["y"] * 10) + ["x"] * 40})
     (one, _) = associated(has, np.arange(60) < 20, traits(table))
-    assert (one.trait.level, one.inside, one.outside) == ("x", 1.0, 0.0)
+    assert (one.level, one.inside, one.outside) == ("x", 1.0, 0.0)
 
 
 @pytest.mark.long

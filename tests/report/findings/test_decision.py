@@ -259,18 +259,6 @@ def recommendation(known, more):
     return found
 
 
-def test_labels_that_are_wrong_in_one_small_undeclared_group_are_used_elsewhere():
-    def found(*parts):
-        hidden = [replace(one, details={**one.details, "undeclared": True}) for one in parts]
-        return recommendation(_STEADY | {"wrong_labels": (0.16, 0.2)}, hidden).kind
-
-    groups = [part("group_wrong", 0.01, 0.05, group="party", level=level) for level in "xyz"]
-    assert found(*groups, part("group_wrong", 0.6, 0.9, group="party", level="w")) == "use except for"
-    large = part("group_wrong", 0.6, 0.9, texts=400, group="party", level="w")
-    assert found(*groups, large) == "do not use"
-    assert found(*groups) == "do not use"
-
-
 def test_labels_that_change_in_one_group_are_used_elsewhere():
     bad = part("group_wrong", 0.3, 0.6, group="party", level="x")
     rest = [

@@ -5,7 +5,6 @@ import re
 import pytest
 from markupsafe import Markup
 
-from quaver.core.records import Estimate
 from quaver.report.findings.decision import recommendations
 from quaver.report.findings.judged_model import judged_models
 from quaver.report.findings.key_results import section_sentences
@@ -51,13 +50,13 @@ def test_the_more_items_are_swayed_the_less_the_labels_follow_them(make, of, rea
     assert reasons(study) == [reason]
     assert one.factor == ("format" if of else "")
     # Two formats of two paraphrases each: two pairs in three differ in format, and flip the swayed items.
-    assert one.evidence["flips_prompts"].value == pytest.approx(of / 4 * 2 / 3)
+    assert one.estimates["flips_prompts"].value == pytest.approx(of / 4 * 2 / 3)
 
 
 def test_gold_changes_no_verdict_on_what_moves_the_labels(make):
     (with_gold,), (without,) = (found(make(items=24, gold=gold)) for gold in (True, False))
     assert with_gold.factor == without.factor == "format"
-    assert with_gold.evidence["flips_prompts"] == without.evidence["flips_prompts"]
+    assert with_gold.estimates["flips_prompts"] == without.estimates["flips_prompts"]
 
 
 def test_missing_labels_make_no_headline(make):
@@ -68,7 +67,7 @@ def test_missing_labels_make_no_headline(make):
 
     study = make(items=40, answer=answer)
     assert found(study)[0].factor == ""
-    assert found(study)[0].evidence["flips_prompts"].value == 0
+    assert found(study)[0].estimates["flips_prompts"].value == 0
     (issue,) = gate(study).issues
     assert (issue.measure, severity(issue)) == ("unlabelled_answers", "caution")
     assert issue.details["shares"] == {"names": 0.0, "letters": 0.5}
@@ -81,28 +80,6 @@ def test_labels_that_go_to_the_wrong_items_are_wrong_and_not_steady_only(make):
 def test_models_that_differ_have_a_clause_each(make):
     study = make(items=30, models=("tiny", "large"), answer=lambda item, *_: "ab"[item % 2])
     assert reasons(study) == ["right", "right"]
-
-
-def test_readiness_is_the_answer_where_it_was_asked(make):
-    study = make(models=("tiny", "large"))
-    study.estimates = []
-    for model, verdict in (("tiny", "not met"), ("large", "met")):
-        cell = {"model": model}
-        ready = "ready" if verdict == "met" else "not ready"
-        limit = {"verdict": verdict, "limit": "at least 0.8", "threshold": 0.8}
-        study.estimates += [
-            Estimate("readiness_accuracy", 0.7, 0.6, 0.75, cell=cell, details=limit),
-            Estimate(
-                "readiness",
-                float(verdict == "met"),
-                cell=cell,
-                details={"verdict": ready, "criteria": 1, "met": int(verdict == "met")},
-            ),
-        ]
-    tiny, large = section_sentences(study.results())["readiness"]
-    assert tiny.startswith("“tiny”: not ready")
-    assert "0 of 1 criteria" in tiny
-    assert large.startswith("“large”: ready")
 
 
 @pytest.mark.parametrize("gold", [True, False])

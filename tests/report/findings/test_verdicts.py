@@ -170,26 +170,26 @@ def test_labels_that_are_a_hash_of_text_and_paraphrase_are_judged_by_items_and_n
     alpha, (moving,) = inter_pss(frame)[0], sensitivity(frame, labels=LABELS)
     assert abs(alpha.value or 0.0) < 0.1
     assert (moving.value or 0.0) > 0.7
-    agreement = found.evidence["flips_agreement"]
+    agreement = found.estimates["flips_agreement"]
     assert agreement.value == pytest.approx(alpha.value, abs=0.03)
     assert all(one.details["p_holm"] > 0.05 for one in found.shifts)
 
 
 def test_the_evidence_of_each_verdict():
-    steady = judged(perfect).judged.evidence
+    steady = judged(perfect).judged.estimates
     assert (steady["flips_prompts"].value, steady["flips_agreement"].value) == (0, 1)
     assert 0 < steady["flips_prompts"].high < 0.1  # no flip among 60 items is no proof of none
-    wrong = judged(biased).judged.evidence["wrong_labels"]
+    wrong = judged(biased).judged.estimates["wrong_labels"]
     share = sum(chance(item) < 0.5 for item in range(1, 60, 2)) / 60
     assert wrong.value == pytest.approx(share)
     assert (wrong.details["label"], wrong.details["share"]) == ("a", 1.0)
     follows = judged(marginal).judged
     assert follows.factor == "paraphrase"
     assert follows.top.cell["factor"] == "paraphrase"
-    drawn = judged(noisy, repeats=3).judged.evidence
+    drawn = judged(noisy, repeats=3).judged.estimates
     assert drawn["flips_repeats"].value == pytest.approx(0.5, abs=0.1)
     assert drawn["flips_noise"].value == pytest.approx(1.0, abs=0.1)
-    without = judged(perfect, with_gold=False).judged.evidence["wrong_labels"]
+    without = judged(perfect, with_gold=False).judged.estimates["wrong_labels"]
     assert (without.value, without.reason) == (None, "no gold labels")
 
 

@@ -124,7 +124,7 @@ def test_agreement_and_verdict_weigh_sets_by_their_distance(study):
     (recommended,) = (one for one in study.verdict().recommendations if one.field == "topics")
     agreement = recommended.known("flips_agreement")
     assert agreement.details["level"] == "jaccard"
-    assert recommended.judged.evidence["gold_bias"].value is None
+    assert recommended.judged.estimates["gold_bias"].value is None
     sets = Study.open(_asked(), folder=study.folder, functions={"m": _answer}, field="topics")
     assert "tax;war;health" in sets.experiment.labels.codes
 

@@ -320,9 +320,9 @@ def _unlabelled(answers: ModelAnswers, columns: Sequence[str]) -> Estimate:
         of_items = of_items.with_columns(pl.col(LENGTH).cast(pl.Float64))
     details: dict[str, Any] = {"texts": int(bare.sum()), "of": len(bare)}
     for common in associated(bare, everyone, traits(of_items)):
-        shared = int((bare & common.trait.items).sum())
+        shared = int((bare & common.items).sum())
         if common.inside > common.outside and 2 * shared > bare.sum():
-            details |= {"trait": common.trait.words, "shared": shared}
+            details |= {"trait": common.words, "shared": shared}
             break
     method = "share of the items that have no label in any answer"
     return replace(answers.share("unlabelled_texts", method, pl.col("label"), items), details=details)

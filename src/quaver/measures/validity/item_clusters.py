@@ -245,33 +245,23 @@ class Trait(NamedTuple):
         column: A column of the items, `LENGTH` or `ROW`.
         level: Its value, or in words which lengths or rows.
         items: Which items have it.
+        inside: Of a trait that goes with a property, the share of the items with it that have the property.
+        outside: That of the others.
+        p: Of Fisher's exact test, two-sided, times the number of traits (Bonferroni).
     """
 
     column: str
     level: str
     items: Mask
+    inside: float = 0.0
+    outside: float = 0.0
+    p: float = 1.0
 
     @property
     def words(self) -> str:
         """It in words, after "texts"."""
         measured = self.column in (LENGTH, ROW)
         return self.level if measured else f"whose {in_words(self.column)} is “{self.level}”"
-
-
-class Association(NamedTuple):
-    """A trait that surely goes with a property.
-
-    Attributes:
-        trait: Which.
-        inside: The share of the items with the trait that have the property.
-        outside: That of the others.
-        p: Of Fisher's exact test, two-sided, times the number of traits (Bonferroni).
-    """
-
-    trait: Trait
-    inside: float
-    outside: float
-    p: float
 
 
 def traits(items: pl.DataFrame) -> Iterator[Trait]:
@@ -305,38 +295,17 @@ def _tails(column: str, values: NDArray[np.float64]) -> Iterator[Trait]:
         levels = f"in the last {part} of the table", f"in the first {part} of the table"
         if column == LENGTH:
             levels = f"with more than {high:,.0f} words", f"with fewer than {low:,.0f} words"
-        for level in levels:
-            own = in_tail(level, values)
+        for level, own in zip(levels, (values > high, values < low), strict=True):
             if _is_enough(own) and not any((own == other).all() for other in seen):
                 seen.append(own)
                 yield Trait(column, level, own)
-
-
-def in_tail(level: str, values: NDArray[np.float64]) -> Mask:
-    """Which items have so many words, or stand there in a table of which these are the rows.
-
-    >>> in_tail("with more than 3 words", np.array([2.0, 3.0, 4.0])).tolist()
-    [False, False, True]
-    >>> in_tail("in the first half of the table", np.array([1.0, 2.0, 3.0, 4.0])).tolist()
-    [True, True, False, False]
-    """
-    words = level.split()
-    is_upper = words[1] == "more" or words[2] == "last"
-    if words[0] == "with":
-        end = float(words[3].replace(",", ""))
-    else:
-        share = _TAILS[words[3]]
-        end = float(
-            np.floor(np.quantile(values, 1 - share)) if is_upper else np.ceil(np.quantile(values, share))
-        )
-    return values > end if is_upper else values < end
 
 
 def _is_enough(own: Mask) -> bool:
     return min(int(own.sum()), int((~own).sum())) >= _FEWEST
 
 
-def associated(has: Mask, among: Mask, looked_at: Iterable[Trait], chance: float = 0.01) -> list[Association]:
+def associated(has: Mask, among: Mask, looked_at: Iterable[Trait], chance: float = 0.01) -> list[Trait]:
     """The traits that surely go with a property, the surest first.
 
     Args:
@@ -349,7 +318,7 @@ def associated(has: Mask, among: Mask, looked_at: Iterable[Trait], chance: float
 
     >>> wrong = np.arange(20) < 10
     >>> table = pl.DataFrame({"language": ["de"] * 10 + ["en"] * 10})
-    >>> [(one.trait.level, one.inside, one.outside) for one in associated(wrong, wrong | True, traits(table))]
+    >>> [(one.level, one.inside, one.outside) for one in associated(wrong, wrong | True, traits(table))]
     [('de', 1.0, 0.0), ('en', 0.0, 1.0)]
     """
     tested = [trait for trait in looked_at if _is_enough(trait.items[among])]
@@ -360,5 +329,6 @@ def associated(has: Mask, among: Mask, looked_at: Iterable[Trait], chance: float
         table = [[both, int(inside.sum()) - both], [other, int(outside.sum()) - other]]
         p = min(1.0, len(tested) * float(scipy.stats.fisher_exact(table)[1]))
         if p < chance:
-            found.append(Association(trait, both / int(inside.sum()), other / int(outside.sum()), p))
+            shares = both / int(inside.sum()), other / int(outside.sum())
+            found.append(trait._replace(inside=shares[0], outside=shares[1], p=p))
     return sorted(found, key=lambda one: one.p)

@@ -18,7 +18,7 @@ from quaver.core.estimate_frame import Deviations
 from quaver.core.records import NO_LABEL, Estimate, LabelSet
 from quaver.estimation.cells import ColumnReader, Frame, guarded
 from quaver.estimation.coded_columns import Gathered, UnknownColumn, frame_of
-from quaver.estimation.grouped_items import ItemGroups, item_groups, level_deviations, tabulated
+from quaver.estimation.grouped_items import item_groups, level_deviations, tabulated, units_of
 from quaver.estimation.jackknife import Floats, Ratio, Resampling
 from quaver.estimation.paired_differences import gap
 from quaver.estimation.statistic import Sampler, Statistic
@@ -61,7 +61,7 @@ def deviations(annotations: Frame, *, group: str | None = None) -> Deviations | 
     gold = counted.group_by("item").agg(pl.col("gold").first(), unlabelled=bare)
     items = _rates(joined, "item").join(_modal(whole, ("item",)), on="item", maintain_order="left")
     items = items.join(gold, on="item", maintain_order="left")
-    return Deviations(joined, items, _rates(joined, "variant"), group, item_groups(frame, group).of)
+    return Deviations(joined, items, _rates(joined, "variant"), group, item_groups(frame, group))
 
 
 @guarded
@@ -93,7 +93,7 @@ def deviation_shares(found: Deviations) -> list[Estimate]:
             continue
         axes = {"item": items, name: levels}
         deviating, answers = (tabulated(found.answers, of, **axes) for of in ("other", "len"))
-        units = ItemGroups(found.group, found.groups).units(items)
+        units = units_of(items, found.group, found.groups)
         sampler, under = Sampler(units, Resampling(), measure="deviation_share"), Ratio(deviating, answers)
         for index, level in enumerate(levels):
             share = Statistic(
@@ -189,7 +189,7 @@ def label_movement(
     frame = given.select(*(pl.col(name).cast(pl.String) for name in names), label=answered)
     true = set(frame["gold"].drop_nulls()) if "gold" in frame.columns else ()
     items, codes = frame["item"].unique().sort().to_list(), [*labels.codes, NO_LABEL]
-    sampler = Sampler(item_groups(given, group).units(items), Resampling(seed=seed))
+    sampler = Sampler(units_of(items, group, item_groups(given, group)), Resampling(seed=seed))
     found: list[Statistic] = []
     for factor, every in {**factors, "gold": [code for code in labels.codes if code in true]}.items():
         if len(every) > 1:

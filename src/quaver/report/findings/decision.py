@@ -15,16 +15,13 @@ from typing import Final
 from quaver.core.records import Estimate
 from quaver.core.rows import of_measures
 from quaver.report.findings.judged_model import (
-    BAR,
-    EXCEPTED,
     OF_GROUPS,
     OF_PROMPTS,
-    STEADY,
     JudgedModel,
     judged_models,
 )
 from quaver.report.findings.recommendation import OF_LABELS, STEPS, NextStep, Recommendation, Recommended
-from quaver.report.findings.rules import RULES, Rule, evaluated, first_rule, parts_that_are
+from quaver.report.findings.rules import Rule, evaluated, first_rule, parts_that_are
 
 ELSEWHERE: Final = "elsewhere_"
 """What the estimates begin with that are of texts outside the groups that go wrong."""
@@ -51,11 +48,11 @@ def recommendations(
 
 
 def wrong_groups(estimates: Sequence[Estimate]) -> list[Estimate]:
-    """The groups, of those that the study compares, whose labels surely go wrong, model by model."""
+    """The groups whose labels surely go wrong, model by model."""
     return [
         estimate
         for estimate in parts_that_are("excepted", estimates, *OF_GROUPS)
-        if not estimate.details.get("undeclared") and "variant" not in estimate.cell
+        if "variant" not in estimate.cell
     ]
 
 
@@ -129,7 +126,7 @@ def _qualified(labels: JudgedModel, recommendation: Recommendation) -> Recommend
         parts += of_measures(labels.parts, *OF_PROMPTS)
     found = _exceptions(parts)
     if recommendation.kind not in ("use", "use one prompt only"):
-        return _but_for_parts(labels, recommendation, parts, found)
+        return _but_for_parts(recommendation, found)
     beside = (*_missing(labels, parts), *_unsure(parts, found))
     like_these = [] if prompt or not labels.has("broken_prompts") else [labels.estimates["broken_prompts"]]
     whole = replace(recommendation, exceptions=tuple(found), unvouched=(*beside, *like_these))
@@ -139,31 +136,11 @@ def _qualified(labels: JudgedModel, recommendation: Recommendation) -> Recommend
     return replace(whole, kind=kind, next_step=_next_after(found))
 
 
-def _but_for_parts(
-    labels: JudgedModel, recommendation: Recommendation, parts: Sequence[Estimate], found: Sequence[Estimate]
-) -> Recommendation:
-    """A recommendation not to use labels, or of one who cannot tell, with the parts that go wrong.
-
-    Where it is a part of the texts that nobody declared, the labels of the others may do.
-    """
-    groups = [part for part in found if "group" in part.cell]
-    shown = replace(recommendation, unvouched=tuple(groups))
-    if recommendation.kind != "do not use" or recommendation.reason != "wrong" or labels.profiles:
-        return shown if recommendation.reason in ("wrong", "unclear gold", "unclear") else recommendation
-    declared = any(not part.details.get("undeclared") for part in groups)  # `_but_for_groups`
-    if not groups or declared or not _right_elsewhere(of_measures(parts, "group_wrong"), groups):
-        return shown
-    if labels.low("flips_agreement") < STEADY:  # these texts may be why labels change, or not
-        return _said(labels, next(rule for rule in RULES if rule.reason == "unclear"))
-    return replace(
-        shown,
-        kind="use except for",
-        reason="right",
-        correctness="right",
-        exceptions=tuple(found),
-        unvouched=(*_missing(labels, parts), *_unsure(parts, found)),
-        next_step=_next_after(found),
-    )
+def _but_for_parts(recommendation: Recommendation, found: Sequence[Estimate]) -> Recommendation:
+    """A recommendation not to use labels, or of one who cannot tell, with the groups that go wrong."""
+    groups = tuple(part for part in found if "group" in part.cell)
+    is_about = recommendation.reason in ("wrong", "unclear gold", "unclear")
+    return replace(recommendation, unvouched=groups) if is_about else recommendation
 
 
 def _missing(labels: JudgedModel, parts: Sequence[Estimate]) -> list[Estimate]:
@@ -200,16 +177,3 @@ def _next_after(found: Sequence[Estimate]) -> NextStep:
 
 def _group(part: Estimate) -> tuple[str, str]:
     return part.cell["group"], part.cell["level"]
-
-
-def _right_elsewhere(parts: Sequence[Estimate], wrong: Sequence[Estimate]) -> bool:
-    """Whether labels are right but for groups of one column that have few of the texts."""
-    of = {part.cell["group"] for part in wrong}
-    if len(of) > 1 or of_measures(wrong, "group_class_found"):
-        return False
-    estimates = [part for part in parts if part.cell["group"] in of]
-    others = [part for part in estimates if part not in wrong]
-    texts, left = (sum(int(part.details["texts"]) for part in some) for some in (estimates, others))
-    if not left or (texts - left) / texts > EXCEPTED:
-        return False
-    return sum(int(part.details["texts"]) * part.number for part in others) / left <= BAR

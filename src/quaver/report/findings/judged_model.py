@@ -7,10 +7,11 @@ from math import ceil, inf, isfinite, log
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple
 
+from quaver.core.annotations import FIELD
 from quaver.core.column_names import in_words
 from quaver.core.records import Estimate
 from quaver.core.rows import defined, of_measures
-from quaver.report.findings.quality import ISSUES, quality
+from quaver.report.findings.quality import quality
 
 Correctness = Literal["right", "as good as coders", "wrong", "biased", "unclear", "unknown"]
 
@@ -21,13 +22,6 @@ ON_A_SCALE: Final = 2 / 3
 """How far labels that have an order must agree with the gold labels: Krippendorff's lowest bar."""
 
 _CHANCE, _HALF = 0.05, 0.5
-_FLIPS: Final = ("flips_repeats", "flips_prompts", "flips_chance", "flips_agreement", "flips_noise")
-_EVIDENCE: Final = {
-    *(*ISSUES, *_FLIPS),
-    *("label_in_use", "wrong_labels", "gold_agreement", "gold_bias", "reader_disagreement"),
-}
-"""What every verdict rests on."""
-
 BAR: Final = 0.1
 """The share of wrong labels that a user accepts."""
 
@@ -52,13 +46,6 @@ _MANY_TIMES: Final = 100
 _UNSEEN: Final = 0.05
 """Groups that are all wrong are as many as may be with this chance that none of them was drawn."""
 
-_CHOICE: Final = (
-    *("rest_", "best_prompt_", "broken_prompts"),
-    *("gold_agreement", "gold_bias", "gold_total", "correct_answers", "coders_differ", "others_wrong"),
-    *("hand_labels", "reader_disagreement"),
-)
-"""What the estimates begin with that are known beside a verdict's own."""
-
 OF_GROUPS: Final = ("group_wrong", "group_agreement")
 OF_PROMPTS: Final = ("prompt_worse", "prompt_apart")
 _PARTS: Final = (
@@ -72,9 +59,9 @@ class JudgedModel(NamedTuple):
 
     Attributes:
         model: Whose; empty where there are no answers.
-        evidence: What every verdict rests on, by measure; estimates without a value say why.
         shifts: How far each factor moves the share of a label.
-        estimates: The evidence, and what else is known where there is more than one prompt, or gold labels.
+        estimates: What is known of all labels, and of the best prompt, by measure; without a value they say
+            why.
         profiles: Profiles of the study's own thresholds.
         parts: Estimates of labels, classes, groups and prompts.
         threshold: The accuracy that the study asks for.
@@ -82,7 +69,6 @@ class JudgedModel(NamedTuple):
     """
 
     model: str = ""
-    evidence: Mapping[str, Estimate] = MappingProxyType({})
     shifts: Sequence[Estimate] = ()
     estimates: Mapping[str, Estimate] = MappingProxyType({})
     profiles: Sequence[Estimate] = ()
@@ -94,23 +80,16 @@ class JudgedModel(NamedTuple):
     def of(cls, model: str, estimates: Sequence[Estimate]) -> JudgedModel:
         """What some estimates say of a model."""
         own = [estimate for estimate in estimates if estimate.cell.get("model", model) == model]
-        evidence = {
+        known = {
             estimate.measure: estimate
             for estimate in own
-            if estimate.measure in _EVIDENCE and "variant" not in estimate.cell
-        }
-        chosen = {
-            estimate.measure: estimate
-            for estimate in own
-            if estimate.measure.startswith(_CHOICE)
-            and ("variant" not in estimate.cell or estimate.measure.startswith("best_prompt_"))
+            if estimate.cell.keys() <= {"model", FIELD} or estimate.measure.startswith("best_prompt_")
         }
         bars = (estimate.details.get("threshold") for estimate in of_measures(own, "readiness_accuracy"))
         return cls(
             model,
-            evidence,
             of_measures(defined(own), "label_shift"),
-            {**evidence, **chosen},
+            known,
             [estimate for estimate in of_measures(own, "readiness") if "verdict" in estimate.details],
             of_measures(own, *_PARTS),
             next(bars, None),
@@ -140,7 +119,7 @@ class JudgedModel(NamedTuple):
     @property
     def has_labels(self) -> bool:
         """Whether more than half of the calls gave a label."""
-        return bool(self.evidence) and self.value("failed_calls") + self.value("unlabelled_answers") < _HALF
+        return bool(self.estimates) and self.value("failed_calls") + self.value("unlabelled_answers") < _HALF
 
     def is_moved_by(self, *families: str) -> bool:
         """Whether what moves the labels furthest is of a family of variants, or called as one of these."""

@@ -139,7 +139,7 @@ class Recommendation:
     def known(self, name: str) -> Estimate | None:
         """An estimate of the recommendation, or what every verdict rests on; None where it has no value."""
         own = iter(of_measures(self.evidence, name))
-        found = next(own, self.judged.evidence.get(name))
+        found = next(own, self.judged.estimates.get(name))
         return found if found is not None and found.value is not None else None
 
     @property

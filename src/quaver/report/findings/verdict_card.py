@@ -1,7 +1,6 @@
 """The verdict on a study as a card: what to do with its labels, why, what moves them, what to do next.
 
-Which clauses there are is decided here; their words stand in ``verdict_words.toml`` and in
-``templates/verdict.txt``.
+What it says stands in ``templates/verdict.txt``, a macro a clause, and in ``verdict_words.toml``.
 """
 
 from __future__ import annotations
@@ -48,14 +47,6 @@ _BEST: Final = (*RECOMMENDED[:3], "cannot tell", "do not use")
 
 _APART = 0.1
 """Where the share of missing answers differs by this much between levels, these are named."""
-
-_WITHOUT_LABELS: Final = frozenset({"failed", "unreadable", "cut off"})
-"""Reasons that are about answers rather than labels."""
-
-_SAID: Final = frozenset({"unsteady", "unclear", "moved by order", "moved by format"})
-"""Reasons that say already how often another prompt changes a label."""
-
-_UNSEEN: Final = "What moves the labels cannot be seen from these answers."
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +160,6 @@ class _Said:
 
     def __init__(self, results: Results, found: Sequence[Recommendation]) -> None:
         self.results, self.found, self.best = results, found, best_of(found)
-        self.alone = len(found) == 1
         decodings = results.lock.get("decodings", {})
         self._say = phrases(
             "verdict.txt",
@@ -180,6 +170,8 @@ class _Said:
             rounded=rounded,
             group_in_words=group_in_words,
             NAMED=_NAMED,
+            APART=_APART,
+            BEST=_BEST,
             HARDLY=_HARDLY,
             COPIES=_COPIES,
             **WORDS,
@@ -187,28 +179,26 @@ class _Said:
 
     def card(self) -> Card:
         """All of it."""
-        (first, *_), limits = self.found, self._limits()
-        advised, reasons, moves, step = self._advised(), self._reasons(), self._movement(), self._next_step()
-        bare = f": {self._say('because', _without_intervals(first))}" if self.alone else ""
-        why = f": {self._say('because', first)}." if self.alone else f". {reasons}"
+        say, found, first = self._say, self.found, self.found[0]
+        advised, reasons = say("advised", found), say("reasons", found, self.best)
+        verdict = f"{reasons} {_sentence(say('limits', self.best))}".strip()
+        moves, step = _sentence(say("movement", found)), self._next_step()
+        bare = f": {say('because', _without_intervals(first))}" if len(found) == 1 else ""
+        limits = verdict.removeprefix(reasons)
+        why = f": {say('because', first)}.{limits}" if len(found) == 1 else f". {verdict}"
         return Card(
             headline=f"{advised}{bare}.",
-            recommendation=f"{self._advice()}.",
-            verdict=f"{reasons} {limits}".strip(),
+            recommendation=f"{say('advice_of', found)}.",
+            verdict=verdict,
             moves=moves,
             next_step=step,
-            lines=(f"{advised}{why} {limits}".strip(), moves, step),
-            recommendations=tuple(self.found),
+            lines=(f"{advised}{why}".strip(), moves, step),
+            recommendations=tuple(found),
             command=self._command(),
             facts=tuple(_facts(self.results)),
-            reading=self._reading(),
+            reading=_sentence(say("reading", of_measures(self.results.audit, "reader_disagreement"))),
             misread=tuple(self._misread()),
         )
-
-    def _reading(self) -> str:
-        """How the answers were read, as a sentence; empty where that was not looked at."""
-        readers = of_measures(self.results.audit, "reader_disagreement")
-        return _sentence(self._say("reading", readers)) if 0 < len(readers) <= _NAMED else ""
 
     def _misread(self) -> Iterator[str]:
         """Answers that evaluators read differently, where that decides."""
@@ -222,91 +212,6 @@ class _Said:
                     for side in ("read", "marked")
                 )
                 yield f"{quoted(example['item'])}, read as {read}, marked as {marked}: {example['text']}"
-
-    def _advised(self) -> str:
-        """What to do with the labels; of one model also for which classes and groups not."""
-        (recommendation, *others) = self.found
-        if others or not recommendation.exceptions:
-            return self._advice()
-        labels = [self._label(code) for code in recommendation.labels]
-        missed = [self._label(code) for code in recommendation.missed if code not in recommendation.labels]
-        groups = [group_in_words(column, level) for column, level in recommendation.groups]
-        prompts = [f"with {quoted(self.results.variant_name(name))}" for name in recommendation.prompts]
-        return self._say("excepted", recommendation, [*labels, *groups, *prompts], missed)
-
-    def _advice(self) -> str:
-        """What to do with the labels, as a clause; of several models, a clause for each kind of advice."""
-        kinds = {recommendation.kind for recommendation in self.found}
-        if len(kinds) == 1:
-            said = {self._say("advice", recommendation) for recommendation in self.found}
-            return said.pop() if len(said) == 1 else str(WORDS["kinds"][kinds.pop()]["advice"])
-        clauses = []
-        for kind in _BEST:
-            models = [recommendation.subject for recommendation in self.found if recommendation.kind == kind]
-            if models:
-                clauses.append(self._say("counted", kind, models, len(self.found)))
-        return capital("; ".join(clauses))
-
-    def _reasons(self) -> str:
-        """Why: a sentence for each of a few models; of many, for the one whose labels can best be used."""
-        if self.alone:
-            return _sentence(self._say("because", self.best))
-        shown = self.found if len(self.found) <= _NAMED else [self.best]
-        return " ".join(
-            f"{quoted(recommendation.subject)}: {self._say('because', recommendation)}."
-            for recommendation in shown
-        )
-
-    def _limits(self) -> str:
-        """What the recommendation for the model whose labels can best be used does not vouch for."""
-        recommendation, parts = self.best, self.best.unvouched
-        few = of_measures(parts, "class_found")
-        broken = of_measures(parts, "broken_prompts")
-        others = [part for part in parts if part not in few and part not in broken]
-        said = self._say(
-            "limits", [*recommendation.exceptions, *others], few, recommendation.grouped[:1], broken
-        )
-        return _sentence(said) if said else ""
-
-    def _movement(self) -> str:
-        """What moves the labels: another prompt, asking again, and which part of the prompt."""
-        seen = [
-            recommendation
-            for recommendation in self.found
-            if recommendation.known("flips_prompts") or recommendation.known("flips_repeats")
-        ]
-        if not seen:
-            return _UNSEEN
-        return self._moved(seen[0]) if self.alone else self._compared(seen)
-
-    def _moved(self, recommendation: Recommendation) -> str:
-        """What moves one model's labels, without what the first sentence has said already."""
-        if recommendation.reason in _WITHOUT_LABELS:
-            details = recommendation.evidence[0].details
-            shares = sorted(details.get("shares", {}).items(), key=lambda pair: pair[1])
-            if shares and shares[-1][1] - shares[0][1] >= _APART:
-                return self._say("missing", shares[0], shares[-1], str(details["by"]))
-        top = recommendation.judged.top
-        shares = [] if top is None else sorted(top.details["shares"].items(), key=lambda pair: pair[1])
-        factor = self._say("factor", shares[0], shares[-1], top.cell) if top is not None else ""
-        said = self._say("moved", recommendation, recommendation.reason in _SAID, factor)
-        return _sentence(said or "chance, when the same prompt is asked again; only one prompt was tried")
-
-    def _compared(self, seen: Sequence[Recommendation]) -> str:
-        """How far another prompt, and asking again, move the labels of each of several models."""
-        judged = [
-            recommendation for recommendation in seen if recommendation.reason not in _WITHOUT_LABELS
-        ] or seen
-        prompts = {
-            recommendation.model: estimate
-            for recommendation in judged
-            if (estimate := recommendation.known("flips_prompts"))
-        }
-        repeats = [
-            estimate for recommendation in judged if (estimate := recommendation.known("flips_repeats"))
-        ]
-        said = self._say("compared", prompts, repeats)
-        return _sentence(said) if said else _UNSEEN
 
     def _next_step(self) -> str:
         """What to do next, for the model whose labels can best be used."""
@@ -339,7 +244,7 @@ class _Said:
 
 
 def _sentence(clause: str) -> str:
-    return f"{capital(clause)}."
+    return f"{capital(clause)}." if clause else ""
 
 
 def group_in_words(column: str, level: str) -> str:
@@ -350,10 +255,10 @@ def group_in_words(column: str, level: str) -> str:
 def _without_intervals(recommendation: Recommendation) -> Recommendation:
     bare = {
         name: replace(estimate, low=None, high=None)
-        for name, estimate in recommendation.judged.evidence.items()
+        for name, estimate in recommendation.judged.estimates.items()
     }
     evidence = tuple(replace(estimate, low=None, high=None) for estimate in recommendation.evidence)
-    return replace(recommendation, judged=recommendation.judged._replace(evidence=bare), evidence=evidence)
+    return replace(recommendation, judged=recommendation.judged._replace(estimates=bare), evidence=evidence)
 
 
 def unanswered(results: Results) -> int:

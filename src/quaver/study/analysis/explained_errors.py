@@ -22,7 +22,6 @@ from quaver.measures.validity.item_clusters import (
     Mask,
     Trait,
     associated,
-    in_tail,
     traits,
 )
 from quaver.study.analysis.hidden_clusters import item_columns
@@ -53,10 +52,11 @@ def item_table(study: StudySource) -> pl.DataFrame:
 
 def items_of(study: StudySource, column: str, level: str) -> list[str]:
     """The ids of the items in a group that a verdict names: of a column, a length or a place."""
-    table = item_table(study)
-    measured = next((name for name, words in NAMES.items() if words == column), None)
-    if measured in table.columns:
-        return table.filter(in_tail(level, table[measured].to_numpy().astype(np.float64)))["item"].to_list()
+    if column in NAMES.values():
+        table = item_table(study)
+        measured = table.select(name for name in NAMES if NAMES[name] == column and name in table.columns)
+        named = next(trait.items for trait in traits(measured) if trait.level == level)
+        return table["item"].filter(pl.Series(named)).to_list()
     items = study.experiment.items
     return [one.id for one in items if level in (one.groups.get(column), str(one.fields.get(column)))]
 
@@ -79,7 +79,7 @@ def explaining_columns(frame: pl.DataFrame, table: pl.DataFrame, declared: Colle
         is_wrong = known["wrong"].fill_null(value=False).to_numpy()
         left = known["wrong"].is_not_null().to_numpy()
         while worse := [one for one in associated(is_wrong, left, looked_at) if one.inside > one.outside]:
-            trait = worse[0].trait
+            trait = worse[0]
             left = left & ~trait.items
             if trait.column not in declared:
                 found.setdefault(NAMES.get(trait.column, trait.column), _values(table, trait))
@@ -133,7 +133,7 @@ def hand_labelled(frame: pl.DataFrame, table: pl.DataFrame, drawn: str | None) -
         differing = associated(by_hand, everyone, looked_at, CHOSEN)
         details: dict[str, object] = {"drawn": drawn or "", "texts": int(by_hand.sum()), "of": len(by_hand)}
         if differing:
-            trait = next((one for one in differing if one.inside > one.outside), differing[0]).trait
+            trait = next((one for one in differing if one.inside > one.outside), differing[0])
             inside, outside = float(trait.items[by_hand].mean()), float(trait.items[~by_hand].mean())
             details |= {"trait": trait.words, "inside": inside, "outside": outside}
         estimates.append(

@@ -15,6 +15,7 @@ from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.prompts.templates import names_in
 from quaver.errors import QuaverError
 from quaver.measures.validity.item_clusters import item_clusters
+from quaver.report.findings.quality import clusters
 from quaver.study.sources.conclusion_measures import concluded_about
 from quaver.study.sources.study_source import StudySource
 
@@ -97,11 +98,8 @@ def groups_of(study: StudySource, column: str) -> pl.Series:
 
 def clustered(estimates: Sequence[Estimate]) -> list[Estimate]:
     """The column whose groups make intervals widest, and texts that are nearly the same, where they do."""
-    real = [estimate for estimate in estimates if estimate.details.get("clustered")]
-    copies = [estimate for estimate in real if estimate.cell["column"] == NEAR_DUPLICATES]
-    columns = [estimate for estimate in real if estimate not in copies]
-    widest = sorted(columns, key=lambda estimate: -float(estimate.details["effect"]))[:1]
-    return [*widest, *copies]
+    copies = [one for one in clusters(estimates) if one.cell["column"] == NEAR_DUPLICATES]
+    return [*[one for one in clusters(estimates) if one not in copies][:1], *copies]
 
 
 def widened(

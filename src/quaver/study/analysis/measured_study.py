@@ -346,15 +346,14 @@ class MeasuredStudy:
         """
         if self.frame.is_empty():
             return estimates
-        declared = {NEAR_DUPLICATES, self.group, *self.experiment.groups}
+        known = {NEAR_DUPLICATES, self.group, *self.experiment.groups, *self._explaining.columns}
         estimates = self._allowing_for_clusters(estimates)
         of_groups = sorted(defined(self.seen_clusters), key=lambda estimate: estimate.details["p"])
         for estimate in of_groups[:_COLUMNS]:
             column = estimate.cell["column"]
-            if column not in declared:
+            if column not in known:
                 frame = with_column(self.study, self.first, column)
-                parts = evidence_of_groups(frame, column, labels=self.experiment.labels, seed=self.seed)
-                estimates += [replace(part, details={**part.details, "undeclared": True}) for part in parts]
+                estimates += evidence_of_groups(frame, column, labels=self.experiment.labels, seed=self.seed)
         return [*estimates, *self._elsewhere(estimates)]
 
     def _allowing_for_clusters(self, estimates: list[Estimate]) -> list[Estimate]:
@@ -375,7 +374,9 @@ class MeasuredStudy:
             model.is_in({estimate.cell["model"] for estimate in wrong})
         )
         for estimate in wrong:
-            inside = pl.col(estimate.cell["group"]).cast(pl.String) == estimate.cell["level"]
+            column = estimate.cell["group"]
+            rest = rest if column in rest.columns else with_column(self.study, rest, column)
+            inside = pl.col(column).cast(pl.String) == estimate.cell["level"]
             rest = rest.filter(~((model == estimate.cell["model"]) & inside).fill_null(value=False))
         if rest.height < (1 - EXCEPTED) * whole.height:
             return []
