@@ -151,13 +151,13 @@ def first_and_last(things: list[Thing], most: int) -> list[Thing]:
     return things if len(things) <= most else things[: most // 2] + things[-(most // 2) :]
 
 
-def cut(shown: int, total: int, noun: str, which: str = "first") -> str:
+def cut(shown: int, total: int, noun: str, which: str = "the first") -> str:
     """What a chart leaves out, as a sentence with a space before it; nothing where it draws all.
 
-    >>> cut(40, 65, "cells", "largest"), cut(3, 3, "cells")
-    (' The largest 40 of 65 cells are drawn.', '')
+    >>> cut(40, 65, "cells", "the largest"), cut(3, 3, "cells")
+    (' Only 40 of 65 cells are drawn: the largest.', '')
     """
-    return f" The {which} {shown} of {total} {noun} are drawn." if shown < total else ""
+    return f" Only {shown} of {total} {noun} are drawn: {which}." if shown < total else ""
 
 
 def matches(name: str, patterns: Iterable[str]) -> bool:

@@ -116,7 +116,7 @@ def plain_figure(measure: str, results: Results) -> Iterator[Figure]:
         return
     drawn = known if len(known) <= MOST_ROWS else first_and_last(ranked(known), MOST_ROWS)
     zero = "" if shown.null is None else f" Dashed: {shown.null:g}."
-    ends = f"{MOST_ROWS // 2} lowest and {MOST_ROWS // 2} highest"
+    left_out = cut(len(drawn), len(known), "cells", "the lowest and the highest")
     yield Figure(
         draw=partial(score_chart, drawn, results),
         estimates=estimates,
@@ -124,7 +124,7 @@ def plain_figure(measure: str, results: Results) -> Iterator[Figure]:
         measure=measure,
         section=section_of(measure),
         title=shown.title,
-        subtitle=f"{capital(shown.axis)}. {BARS}{zero}" + cut(len(drawn), len(known), "cells", ends),
+        subtitle=f"{capital(shown.axis)}. {BARS}{zero}{left_out}",
         closer=shown.drawn == "closer",
         place=_PLAIN,
     )

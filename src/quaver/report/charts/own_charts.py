@@ -44,7 +44,6 @@ def prompts(results: Results) -> Iterator[Figure]:
     drawn = [estimate for estimate in estimates if estimate.cell["variant"] in kept]
     high = len(kept) * max(23.0, min(46.0, 280 / len(kept)))
     look = {**_SHARES, "axis": "answers with another label", "high": high}
-    ends = f"the {_MOST_PROMPTS // 2} lowest and {_MOST_PROMPTS // 2} highest"
     yield Figure(
         draw=partial(score_chart, drawn, results, as_given=True, **look),
         estimates=estimates,
@@ -53,7 +52,7 @@ def prompts(results: Results) -> Iterator[Figure]:
         title="How far the label depends on the prompt",
         subtitle="How often a prompt’s answer differs from the label that the same text gets most often, or "
         f"has no label. All on the left: the prompts agree. {BARS}"
-        + cut(len(kept), len(variants), "prompts", ends),
+        + cut(len(kept), len(variants), "prompts", "the lowest and the highest"),
         covers=("deviation_share",),
         place=5,
     )
@@ -100,7 +99,12 @@ def _shares(results: Results) -> Iterator[Figure]:
         section="factors" if prompts_drawn(results) else "finding",
         title=title,
         subtitle=f"Share of each label among {whole} to a prompt. {BARS}{gold}"
-        + cut(len(shown), len(every), "shares", "most frequent labels’ and first models’"),
+        + cut(
+            len(shown),
+            len(every),
+            "shares",
+            "of the most frequent labels and the first models",
+        ),
         covers=("label_shares",),
         place=10,
     )
