@@ -20,7 +20,7 @@ from quaver.core.transaction import changing
 from quaver.errors import QuaverError
 from quaver.gold.gold_draw import DRAW_COLUMNS
 from quaver.gold.returned_labels import CODED_COLUMNS
-from quaver.study.sources.gold_files import GoldFiles, GoldState
+from quaver.study.sources.gold_files import GoldFiles, GoldSample
 from quaver.study.sources.study_folder import StudyFolder
 from quaver.view.mark_book import MarkBook
 
@@ -116,25 +116,24 @@ def _within(shape, found):
 
 def _coded(folder, text):
     files = GoldFiles(folder)
-    row = dict.fromkeys(CODED_COLUMNS) | {"item": "a", "coder": "c", "label": "yes", "note": text}
+    row = dict.fromkeys(CODED_COLUMNS, "") | {"item": "a", "coder": "c", "label": "yes", "note": text}
     coded = pl.DataFrame([row], schema=CODED_COLUMNS)
     place = dict.fromkeys(DRAW_COLUMNS) | {"item": "a", "probability": 0.5, "drawn": True}
     draw = pl.DataFrame([place], schema=DRAW_COLUMNS)
     design = {
-        "form": "f", "seed": 1, "design": "simple", "by": [], "floor": 0.0, "how": text, "rounds": [],
-        "rule": "adjudicator", "taken": [],
+        "seed": 1, "design": "simple", "how": text, "rounds": [], "rule": "adjudicator",
     }  # fmt: skip
     with changing(folder) as change:
-        files.put(change, {"": GoldState(design, draw, coded)})
+        files.put(change, GoldSample(design, draw, coded))
 
 
 def _labels(folder):
-    state = GoldFiles(folder).state()
-    if state.design is None:
+    sample = GoldFiles(folder).sample()
+    if not sample.design:
         return []
-    notes = state.coded["note"].to_list()
-    assert notes in ([state.design["how"]], [None]), "files that change together are of one generation"
-    return [state.design["how"]]
+    notes = sample.coded["note"].to_list()
+    assert notes in ([sample.design["how"]], [None]), "files that change together are of one generation"
+    return [sample.design["how"]]
 
 
 # ------------------------------------------------------------------------------------- answers

@@ -7,7 +7,7 @@ from quaver.gold.returned_labels import CODED_COLUMNS, current, kept_apart, rati
 
 def coded(*rows):
     """Labels: item, coder, role, label."""
-    return pl.DataFrame([(*row, None, "f", "now") for row in rows], schema=CODED_COLUMNS, orient="row")
+    return pl.DataFrame([("", *row, None, "f", "now") for row in rows], schema=CODED_COLUMNS, orient="row")
 
 
 LABELS = coded(

@@ -33,7 +33,7 @@ def test_drawn_items_have_the_sample_s_labels_alone():
         assert found.schema[name] == pl.Series(dtype=ANNOTATION_COLUMNS[name]).dtype
     assert found.schema["item"] == pl.Categorical
     assert with_gold(found, KNOWN, draw, {"2": "b"}, {}).equals(found)
-    back = with_gold(found, KNOWN, None, {}, {})
+    back = with_gold(found, KNOWN, draw.clear(), {}, {})
     assert back["gold"].cast(pl.String).to_list() == FRAME["gold"].cast(pl.String).to_list()
     assert back["gold_drawn"].null_count() == 5
 

@@ -18,7 +18,7 @@ def row(item, label, coder="", text="", where="f:1"):
 
 def read(*rows, texts=None):
     reader = ReturnedLabels(LABELS, TEXTS if texts is None else texts, ["not drawn"])
-    return reader.read(rows, "label", "coder", "f.csv", "now").select("item", "coder", "role", "label").rows()
+    return reader.read(rows, "label").drop("note").rows()
 
 
 def test_rows_may_stand_in_any_order_be_missing_or_twice_the_same():
@@ -52,10 +52,10 @@ def test_capitals_and_small_letters_are_alike(text):
 
 def test_labels_that_differ_in_capitals_alone_are_not_guessed():
     reader = ReturnedLabels(LabelSet((Label("a", "a"), Label("A", "A"))), TEXTS)
-    assert reader.read([row("c", "A")], "label", "coder", "f", "now")["label"].to_list() == ["A"]
+    assert reader.read([row("c", "A")], "label")["label"].to_list() == ["A"]
     reader = ReturnedLabels(LabelSet((Label("aa", "aa"), Label("AA", "AA"))), TEXTS)
     with pytest.raises(ItemError):
-        reader.read([row("c", "Aa")], "label", "coder", "f", "now")
+        reader.read([row("c", "Aa")], "label")
 
 
 def test_an_adjudicator_is_known_by_the_sheet():
@@ -89,9 +89,9 @@ def test_a_point_that_may_stand_for_thousands_is_refused_unless_another_number_d
     labels = Numbers(level="ratio")
     sheet = ReturnedLabels(labels, {"a": "", "b": ""})
     with pytest.raises(ItemError, match=r"may be 1\.25 or 1250") as caught:
-        sheet.read([row("a", "1.250", where="s.csv:2"), row("b", "7")], "label", "coder", "s.csv", "now")
+        sheet.read([row("a", "1.250", where="s.csv:2"), row("b", "7")], "label")
     assert caught.value.where == "s.csv:2"
-    read = sheet.read([row("a", "1.250"), row("b", "12.5")], "label", "coder", "s.csv", "now")
+    read = sheet.read([row("a", "1.250"), row("b", "12.5")], "label")
     assert read["label"].to_list() == ["1.25", "12.5"]
     with pytest.raises(ItemError):
-        sheet.read([row("a", "1,250")], "label", "coder", "s.csv", "now")
+        sheet.read([row("a", "1,250")], "label")

@@ -183,7 +183,6 @@ def gold_command(
     forecast: bool = False,
     sheets: bool = False,
     take: list[Path] | None = None,
-    known: bool = False,
     coder: str | None = None,
     apart: str | None = None,
     replace: bool = False,
@@ -204,7 +203,6 @@ def gold_command(
       forecast: Only say what the sample would take and bring.
       sheets: Write sheets anew, of what is not labelled yet.
       take: Take back a file of labels.
-      known: Take the gold labels that the drawn items came with.
       coder: Who labelled, where the file does not say.
       apart: Why these items were chosen, if not by the design; they are kept apart.
       replace: Let labels kept apart take the place of the gold labels that the items came with.
@@ -223,7 +221,7 @@ def gold_command(
     gold = open_study(study, function, field=field).gold
     draws = forecast or any(value is not None for value in options.values())
     settles = adjudicate is not None or rule is not None
-    _check_one(draws, sheets, bool(take), known, settles)
+    _check_one(draws, sheets, bool(take), settles)
     files: list[Path] = []
     found: GoldRound | None = None
     if forecast:
@@ -239,8 +237,6 @@ def gold_command(
         files = gold.sheets(form)  # type: ignore[arg-type]
     elif settles:
         files = gold.adjudicate(adjudicate, rule=rule, form=form)  # type: ignore[arg-type]
-    if known:
-        gold.take_known()
     left_out = False
     for path in take or ():
         taken = gold.take(path, coder=coder, apart=apart, replace=replace)
@@ -264,7 +260,7 @@ def _check_one(*asked: bool) -> None:
         raise QuaverError(
             "this asks for several things at once",
             where="quaver gold",
-            expected="a size, --sheets, --take, --known, or --adjudicate and --rule",
+            expected="a size, --sheets, --take, or --adjudicate and --rule",
             found="more than one of them",
             fix="run the command once for each",
         )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any, Final, Literal
 
-from quaver.core.label_values import NO_LABELS, Codebook, TaskField, single_labels
+from quaver.core.label_values import NO_LABELS, Codebook, TaskField, fields_in, single_labels
 from quaver.core.number_format import enumeration
 from quaver.core.records import OF_SETS, LabelSet, Numbers
 from quaver.core.spreadsheet import safe_cell
@@ -77,11 +77,11 @@ def kind_of(labels: LabelSet) -> Kind:
 def column_of(field: str) -> str:
     """The column of a field on a sheet, told apart from those that every sheet has.
 
-    >>> column_of("tone"), column_of("Text")
-    ('tone', 'Text (field)')
+    >>> column_of("tone"), column_of("Text"), column_of("")
+    ('tone', 'Text (field)', 'label')
     """
     own = (ITEM, CODER, TEXT, LABEL, NOTE)
-    return f"{field} (field)" if field.strip().casefold() in own else field
+    return f"{field} (field)" if field.strip().casefold() in own else field or LABEL
 
 
 def label_of(coder: str) -> str:
@@ -110,9 +110,8 @@ class Sheet:
     @property
     def fields(self) -> dict[str, TaskField]:
         """What is asked about each text, by its column."""
-        if isinstance(self.labels, Codebook):
-            return {column_of(one.name): one for one in self.labels.fields}
-        return {LABEL: TaskField(LABEL, self.labels)}
+        found = fields_in(self.labels) or [TaskField("", self.labels)]
+        return {column_of(one.name): one for one in found}
 
     @property
     def columns(self) -> list[str]:

@@ -120,6 +120,8 @@ def joined(before: pl.DataFrame, items: Sequence[str], strata: Sequence[str], nu
     of their own, since rounds before could not have drawn them.
     """
     new = first_draw(items, strata).join(before, on="item", how="anti", maintain_order="left")
+    if before.is_empty():
+        return new
     own = pl.concat_str("stratum", pl.lit(f"; since round {number}"))
     return pl.concat([before, new.with_columns(stratum=own)])
 
@@ -271,7 +273,7 @@ def expected_width(predicted: Predicted, chances: Floats) -> float:
 def with_gold(
     annotations: pl.DataFrame,
     known: Mapping[str, str | None],
-    draw: pl.DataFrame | None,
+    draw: pl.DataFrame,
     gold: Mapping[str, str],
     apart: Mapping[str, str],
 ) -> pl.DataFrame:
@@ -282,9 +284,8 @@ def with_gold(
     """
     labels = [(item, apart.get(item, label), gold.get(item)) for item, label in known.items()]
     items = pl.DataFrame(labels, dict.fromkeys(("item", "own", "coded"), pl.String), orient="row")
-    sample = pl.DataFrame(schema=DRAW_COLUMNS) if draw is None else draw
     items = items.join(
-        sample.rename(lambda name: name if name == "item" else f"gold_{name}"), on="item", how="left"
+        draw.rename(lambda name: name if name == "item" else f"gold_{name}"), on="item", how="left"
     )
     label = pl.when(pl.col("gold_drawn").fill_null(False)).then("coded").otherwise("own")
     columns = items.with_columns(gold=label).select(

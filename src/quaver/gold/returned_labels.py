@@ -27,6 +27,7 @@ Rule = Literal["adjudicator", "majority"]
 half of the coders holds (and a tie waits)."""
 
 CODED_COLUMNS: Final = {
+    "field": pl.String,
     "item": pl.String,
     "coder": pl.String,
     "role": pl.String,
@@ -35,13 +36,13 @@ CODED_COLUMNS: Final = {
     "source": pl.String,
     "when": pl.String,
 }
-"""A row for each label that was taken back, in the order in which it came; none is ever removed. ``source``
-is the file, or why the item was chosen; ``when`` is UTC."""
+"""A row for each label that was taken back, in the order in which it came; none is ever removed. ``field`` is
+empty in a study with one label set, ``source`` the file, or why the item was chosen; ``when`` is UTC."""
 
 
 def current(coded: pl.DataFrame) -> pl.DataFrame:
-    """The last label of each coder for each item, in each role."""
-    return coded.unique(["item", "coder", "role"], keep="last", maintain_order=True)
+    """The last label of each coder for each item and field, in each role."""
+    return coded.unique(["field", "item", "coder", "role"], keep="last", maintain_order=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +61,11 @@ class Settled:
 
 
 def settled(coded: pl.DataFrame, rule: Rule = "adjudicator") -> Settled:
-    """The gold labels of drawn items: what all coders agree on, what was adjudicated, else by the rule.
+    """The gold labels of drawn items in a field: what all coders agree on, was adjudicated, else by the rule.
 
-    >>> rows = [("1", "ada", "coder", "a"), ("1", "ben", "coder", "b"), ("2", "ada", "coder", "b")]
-    >>> coded = pl.DataFrame(rows, schema=["item", "coder", "role", "label"], orient="row")
-    >>> settled(coded)
-    Settled(gold={'2': 'b'}, open={'1': {'ada': 'a', 'ben': 'b'}}, decided={})
+    >>> rows = [("", "1", "al", "coder", "a"), ("", "1", "bo", "coder", "b"), ("", "2", "bo", "coder", "b")]
+    >>> settled(pl.DataFrame(rows, schema=["field", "item", "coder", "role", "label"], orient="row"))
+    Settled(gold={'2': 'b'}, open={'1': {'al': 'a', 'bo': 'b'}}, decided={})
     """
     given: dict[str, dict[str, str]] = {}
     found = Settled({}, {}, {})
@@ -106,6 +106,9 @@ ADJUDICATES = " (adjudicates)"
 """The end of the name in an adjudicator's sheet."""
 
 
+_READ: Final = ("item", "coder", "role", "label", "note")
+
+
 class Row(Protocol):
     """A row that came back, with the columns of a sheet."""
 
@@ -122,21 +125,21 @@ class ReturnedLabels:
 
     Args:
         labels: The label set.
-        texts: The text of each item that may be labelled, by id; empty texts where they are not known.
-        others: The study's other items, which may not be labelled.
+        texts: The text of each drawn item, by id; empty texts where they are not known.
+        others: The study's other items.
+        apart: Whether these may be labelled too, since their labels are kept apart.
     """
 
-    def __init__(self, labels: LabelSet, texts: Mapping[str, str], others: Iterable[str] = ()) -> None:
+    def __init__(
+        self, labels: LabelSet, texts: Mapping[str, str], others: Iterable[str] = (), *, apart: bool = False
+    ) -> None:
         self._is_number, self._reader = isinstance(labels, Numbers), CellReader(labels)
-        self._texts = texts
-        self._others = set(others)
-        self._ids = SheetIds([*texts, *self._others])
+        self._texts, self._apart = texts, apart
+        self._ids = SheetIds([*texts, *others])
         self._owners = {_plain(text): item for item, text in texts.items() if text}
 
-    def read(
-        self, rows: Sequence[Row], column: str, role: Role, source: str, now: str, coder: str | None = None
-    ) -> pl.DataFrame:
-        """The labels in a column of a file, in the columns in which they are kept.
+    def read(self, rows: Sequence[Row], column: str, coder: str | None = None) -> pl.DataFrame:
+        """The labels in a column of a file: ``item``, ``coder``, ``role``, ``label`` and ``note``.
 
         Rows may stand in any order, lack, or stand there twice with the same label. A row without a label is
         left out. A label may be written in capitals or small letters, where no other label is meant.
@@ -144,9 +147,6 @@ class ReturnedLabels:
         Args:
             rows: The rows, with the columns of a sheet.
             column: That of the labels.
-            role: What they are.
-            source: The file, or why the items were chosen.
-            now: When they came.
             coder: Who labelled, where the rows do not say.
         """
         if self._is_number:
@@ -164,23 +164,23 @@ class ReturnedLabels:
                 continue
             who, adjudicates = signed(row, coder)
             first = found.setdefault((item, who), row)
-            if first is not row:
-                if self._reader.read(first.text(column)) != read:
-                    raise ItemError(
-                        f"the item {item!r} has two labels of {who or 'one coder'}",
-                        where=row.where,
-                        expected="one label of a coder for an item",
-                        found=f"{row.text(column)!r} here, {first.text(column)!r} at {first.where}",
-                        fix="remove one of the rows",
-                    )
-                continue
-            own = "adjudicator" if adjudicates and role == "coder" else role
-            kept.append((item, who, own, read.label, row.text(NOTE) or None, source, now))
+            if first is row:
+                role = "adjudicator" if adjudicates else "coder"
+                kept.append((item, who, role if item in self._texts else "apart", read.label, row.text(NOTE)))
+            elif self._reader.read(first.text(column)) != read:
+                raise ItemError(
+                    f"the item {item!r} has two labels of {who or 'one coder'}",
+                    where=row.where,
+                    expected="one label of a coder for an item",
+                    found=f"{row.text(column)!r} here, {first.text(column)!r} at {first.where}",
+                    fix="remove one of the rows",
+                )
         if outside:
             first, texts = outside[0], list(dict.fromkeys(row.text(column) for row in outside))
             fix = "use the codes; leave the cell empty where there is no label"
             raise self._reader.outside(f"the label of item {first.text(ITEM)!r}", first.where, texts, fix)
-        return pl.DataFrame(kept, schema=CODED_COLUMNS, orient="row")
+        frame = pl.DataFrame(kept, dict.fromkeys(_READ, pl.String), orient="row")
+        return frame.with_columns(pl.col("note").replace("", None))
 
     def _item(self, row: Row) -> str:
         """The id of the item that a row is about."""
@@ -195,7 +195,7 @@ class ReturnedLabels:
                 found=repr(written[:120]),
                 fix=f"did you mean {guess!r}?" if guess else "take back the file that you sent out",
             )
-        if item in self._others:
+        if item not in self._texts and not self._apart:
             raise ItemError(
                 "this item is not in the gold sample",
                 where=row.where,
@@ -206,7 +206,7 @@ class ReturnedLabels:
             )
         beside = _plain(row.text(TEXT))
         other = self._owners.get(beside) if beside else None
-        if other is not None and other != item and _plain(self._texts[item]) != beside:
+        if other is not None and other != item and _plain(self._texts.get(item, "")) != beside:
             raise ItemError(
                 "the text beside this id belongs to another item",
                 where=row.where,

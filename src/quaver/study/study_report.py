@@ -42,9 +42,9 @@ def resolved(study: StudySource, now: StudyStatus | None = None) -> dict[str, An
     That is how its answers came together, how gold labels were drawn, and the digest of its bundle, if any.
     """
     shown = study.lock() | {"collection": _collected(study, now)}
-    state = study.gold_files.state()
-    if state.design:
-        shown["gold_sample"] = described(state, study.experiment.labels)
+    sample = study.gold_sample
+    if sample.design:
+        shown["gold_sample"] = described(sample, study.experiment.labels)
     if isinstance(study, Bundle) and study.opened.digest:
         shown["bundle"] = study.opened.digest
     return shown

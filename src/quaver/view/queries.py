@@ -364,11 +364,10 @@ class Scope:
 
     def _drawn(self) -> pl.Expr:
         """Items of the gold sample."""
-        draw = gold_beside(Path(self._design.folder)).state().draw
-        if draw is None:
+        drawn = gold_beside(Path(self._design.folder)).sample().drawn
+        if not drawn:
             raise QueryError("no gold sample has been drawn")
-        drawn = draw.filter("drawn")["item"].cast(pl.String)
-        return self._where(pl.col("item").is_in(drawn.implode()))
+        return self._where(pl.col("item").is_in(drawn))
 
 
 def contains(wanted: str) -> pl.Expr:

@@ -4,7 +4,6 @@ import pytest
 from tests.gold_study import filled, labelled_study, truths
 
 import quaver
-from quaver.study.sources.gold_files import GoldFiles
 
 TRUTH = truths()
 OTHER = {"left": "right", "right": "left"}
@@ -32,9 +31,8 @@ def test_the_model_is_set_beside_each_of_them(study):
 def test_they_stand_among_the_studys_estimates(study, tmp_path):
     found = {one.measure: one for one in study.estimates() if one.cell.get("coder", "all") == "all"}
     assert {"coder_agreement_gap", "coder_agreement_coders"} <= found.keys()
-    draw = GoldFiles(study.folder).state().draw
-    drawn = draw.filter("drawn")["item"]
-    wrong = float(drawn.is_in(list(TRUTH)[::4]).mean())
+    drawn, often_wrong = study.gold.state.drawn, {*list(TRUTH)[::4]}
+    wrong = sum(item in often_wrong for item in drawn) / len(drawn)
     # On every fourth item two of three pairs of coders differ.
     assert found["coder_agreement_coders"].details["percent"] == pytest.approx(1 - wrong * 2 / 3)
     path, _ = quaver.bundle(study, tmp_path / "coded.zip")

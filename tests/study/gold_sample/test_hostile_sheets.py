@@ -16,6 +16,8 @@ from quaver.errors import ItemError
 @pytest.fixture
 def study(tmp_path):
     names = write_hostile(tmp_path)
+    path = tmp_path / "study.yaml"
+    path.write_text(path.read_text("utf-8").replace('"gold": "truth",', ""), encoding="utf-8")
     study = Study.open(tmp_path / "study.yaml", functions=dict.fromkeys(names, annotate))
     study.run()
     return study

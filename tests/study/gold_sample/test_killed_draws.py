@@ -54,10 +54,9 @@ def settled(study):
 def kept(study):
     """What the sample is, without the times."""
     state = study.gold.state
-    design = state.design or {}
-    rounds = [one["drawn"] for one in design.get("rounds", ())]
-    draw = None if state.draw is None else tuple(state.draw.rows())
-    return draw, tuple(state.coded.drop("when").rows()), tuple(rounds), design.get("rule")
+    sizes = [one["size"] for one in state.design.get("rounds", ())]
+    coded = state.coded.drop("when").rows()
+    return tuple(state.draw.rows()), tuple(coded), tuple(sizes), state.design.get("rule")
 
 
 @pytest.mark.long

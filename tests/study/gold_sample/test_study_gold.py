@@ -68,7 +68,7 @@ def test_anyone_can_draw_it_again(study, design):
     count = (pl.col("probability") * pl.len().over("stratum")).round()
     again = numbers.select(pl.col("u").rank("ordinal").over("stratum") <= count).to_series()
     assert again.equals(draw["drawn"], check_names=False)
-    assert [one["round"] for one in about["rounds"]] == [1, 2]
+    assert [one["size"] for one in about["rounds"]] == [30, 50]
 
 
 def test_a_later_round_keeps_the_first_and_its_terms(study):
@@ -119,7 +119,7 @@ def test_taking_a_file_twice_adds_nothing_and_a_changed_label_stays_on_record(st
 
 def test_labels_that_came_differently_are_kept_apart(study):
     study.gold.draw(n=10)
-    hard = [item for item in TRUTH if item not in {*study.gold.state.draw.filter("drawn")["item"]}][:3]
+    hard = [item for item in TRUTH if item not in study.gold.state.drawn][:3]
     path = study.folder / "hard.csv"
     write_rows(path, [{"item": item, "label": TRUTH[item]} for item in hard])
     with pytest.raises(ItemError):
@@ -173,18 +173,11 @@ def test_a_damaged_file_is_one_error(study, name):
         study.annotations()
 
 
-def test_gold_labels_that_all_items_came_with_can_be_taken_and_some_cannot(tmp_path):
+def test_a_table_with_all_true_labels_shows_what_a_sample_brings(tmp_path):
     study = labelled_study(tmp_path / "all", gold=200)
-    study.gold.draw(n=20)
-    assert items_of(study).filter("gold_drawn")["gold"].is_null().all()
-    assert items_of(study)["gold"].null_count() == 20
-    taken = study.gold.take_known()
-    assert (taken.new, taken.status.complete) == (20, True)
+    found = study.gold.draw(n=20)
+    assert (found.known, found.files, study.gold.status().complete) == (20, (), True)
     assert items_of(study)["gold"].null_count() == 0
-    some = labelled_study(tmp_path / "some", gold=100)
-    some.gold.draw(n=40)
-    with pytest.raises(ItemError):
-        some.gold.take_known()
 
 
 def test_drawn_items_that_came_with_a_gold_label_count_and_coders_get_the_others(tmp_path):

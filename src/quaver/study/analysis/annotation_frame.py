@@ -20,7 +20,6 @@ from quaver.errors import QuaverError, StoreError
 from quaver.gold.gold_draw import with_gold
 from quaver.score.annotation import Annotator, annotate, mark_of_rules
 from quaver.score.parsing.evaluator import Evaluator
-from quaver.study.sources.gold_files import GoldFiles
 from quaver.study.sources.study_source import StudySource
 
 
@@ -37,7 +36,7 @@ def annotations_of(study: StudySource) -> pl.DataFrame:
 def scan(study: StudySource) -> pl.LazyFrame:
     """The annotation frame, to be read as it is needed: memory does not grow with its rows."""
     if study.annotations is not None:
-        return with_gold_of(study, study.annotations, study.gold_files).lazy()
+        return with_gold_of(study, study.annotations).lazy()
     kept = _kept(study)
     return rescored(study) if kept is None else kept
 
@@ -64,9 +63,8 @@ def rescored(study: StudySource, evaluators: Sequence[str] | None = None) -> pl.
             found="none",
         )
     of = readable(study, study.plugins.follow_ups(evaluators))
-    gold = study.gold_files
     design = _design(study.experiment, study.plugins.evaluators(evaluators), of)
-    annotator = Annotator(**design, gold=_gold_columns(study, gold) if gold.digest() else None)
+    annotator = Annotator(**design, gold=None if study.gold_sample.is_empty else _gold_columns(study))
     with study.answers() as store:
         _check_placed(study, store)
         if store.read_only:
@@ -110,24 +108,24 @@ def changed_models(study: StudySource, store: Store) -> list[str]:
 
 def gold_labels(study: StudySource) -> list[str | None]:
     """The items' gold labels in the study's order, with the gold sample as it is now."""
-    return _gold_columns(study, study.gold_files)["gold"].cast(pl.String).to_list()
+    return _gold_columns(study)["gold"].cast(pl.String).to_list()
 
 
-def _gold_columns(study: StudySource, files: GoldFiles) -> pl.DataFrame:
+def _gold_columns(study: StudySource) -> pl.DataFrame:
     """The items' columns about gold labels, in the study's order, with the gold sample as it is now."""
     rows = [(item.id, item.gold) for item in study.experiment.items]
     items = pl.DataFrame(rows, schema={"item": pl.String, "gold": pl.String}, orient="row")
-    frame = with_gold_of(study, items, files)
+    frame = with_gold_of(study, items)
     return frame.select(pl.col(name).cast(ANNOTATION_COLUMNS[name]) for name in GOLD_COLUMNS if name in frame)
 
 
-def with_gold_of(study: StudySource, frame: pl.DataFrame, files: GoldFiles) -> pl.DataFrame:
+def with_gold_of(study: StudySource, frame: pl.DataFrame) -> pl.DataFrame:
     """A frame with the gold sample as it is now; the same frame where there is none."""
-    state = files.state()
-    if state.draw is None and state.coded.is_empty():
+    sample = study.gold_sample
+    if sample.is_empty:
         return frame
     known = {item.id: item.gold for item in study.experiment.items}
-    return with_gold(frame, known, state.draw, state.settled.gold, state.apart)
+    return with_gold(frame, known, sample.draw, sample.settled.gold, sample.apart)
 
 
 def annotator_of(

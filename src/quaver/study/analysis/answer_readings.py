@@ -133,7 +133,7 @@ def _verdicts(
         return {}
     kinds = {study.spec.evaluators[0].title: _kinds(own)}
     for name in others:
-        kinds[name] = _kinds(judged(with_gold_of(study, readings[name], study.gold_files)))
+        kinds[name] = _kinds(judged(with_gold_of(study, readings[name])))
     return kinds
 
 

@@ -19,7 +19,6 @@ from quaver.design.calls.lock_file import items_in_short
 from quaver.design.spec import StudySpec, TaskSpec
 from quaver.errors import StoreError, UnknownName
 from quaver.study.analysis.annotation_frame import annotations_of
-from quaver.study.sources.gold_files import GoldFiles
 from quaver.study.sources.study_folder import FIELDS, FileName, StudyFolder
 from quaver.study.sources.study_source import Ability, StudySource
 
@@ -65,12 +64,14 @@ class FieldSource(StudySource):
     served = _of_whole("served")
     prices = _of_whole("prices")
     gold_columns = _of_whole("gold_columns")
+    gold_files = _of_whole("gold_files")
     answers = _of_whole("answers")
     left_out = _of_whole("left_out")
     spent_on_paraphrases = _of_whole("spent_on_paraphrases")
 
     def __init__(self, whole: StudySource, name: str, annotations: pl.DataFrame | None = None) -> None:
         self.whole, self.field, self._annotations = whole, _field(whole, name), annotations
+        self.gold_field = name
         self.spec = _spec(whole.spec, name)
         self.plugins, self.positions, self.withheld = whole.plugins, whole.positions, whole.withheld
         self.has_texts = whole.has_texts
@@ -116,17 +117,12 @@ class FieldSource(StudySource):
         unasked = self.whole.can_ask and not self.files.responses.exists()
         if self._annotations is not None or not unasked:
             given |= set(self.annotations["label"].cast(pl.String).drop_nulls().unique())
-        given |= set(self.gold_files.state().coded["label"].drop_nulls())
+        given |= set(self.gold_sample.coded["label"].drop_nulls())
         return (
             occurring_numbers(given, alone.level)
             if numeric
             else occurring_sets(given, alone.labels, alone.level)
         )
-
-    @property
-    def gold_files(self) -> GoldFiles:
-        """The field's labels in the study's gold sample."""
-        return GoldFiles(self.whole.folder, self.field.name)
 
     @property
     def annotations(self) -> pl.DataFrame:

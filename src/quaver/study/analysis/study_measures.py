@@ -78,7 +78,7 @@ def gold_coders(study: StudySource) -> pl.DataFrame:
 
     A coder whose name is that of another column is ``coder NAME``.
     """
-    table = ratings(study.gold_files.state().coded)
+    table = ratings(study.gold_sample.coded)
     if table.width < 3:
         return table.select("item")
     several = table.filter(pl.sum_horizontal(pl.exclude("item").is_not_null()) > 1)

@@ -27,13 +27,13 @@ from quaver.gold.coder_sheet import (
     Format,
     Sheet,
     assigned,
-    column_of,
     label_of,
     written,
 )
-from quaver.gold.gold_draw import FEWEST, FLOOR, HOW, STRATA, in_sample, with_gold
+from quaver.gold.gold_draw import FEWEST, HOW, in_sample
 from quaver.gold.returned_labels import ADJUDICATES, current
-from quaver.study.sources.gold_files import DesignFile, GoldFiles, GoldState
+from quaver.study.analysis.annotation_frame import with_gold_of
+from quaver.study.sources.gold_files import GoldFiles, GoldSample
 from quaver.study.sources.outgoing_check import check_outgoing
 from quaver.study.sources.study_source import StudySource
 
@@ -52,11 +52,9 @@ def read_returned(path: Path, columns: Sequence[str] = (LABEL,)) -> list[Row]:
         columns: The columns of labels, of which a file may have some.
     """
     rows = _table(path)
-    names = {name.strip().casefold(): name for name in (rows[0] if rows else ())}
-    there = {
-        one: names[one.casefold()] for one in (ITEM, CODER, NOTE, TEXT, *columns) if one.casefold() in names
-    }
-    labels = [column for column in columns if column in there]
+    written_as = {name.strip().casefold(): name for name in (rows[0] if rows else ())}
+    there = [name for name in (ITEM, CODER, NOTE, TEXT, *columns) if name.casefold() in written_as]
+    labels = [name for name in columns if name in there]
     if rows and not (ITEM in there and labels):
         raise ItemError(
             f"this file has no column {columns[0] if ITEM in there else ITEM!r}",
@@ -66,8 +64,8 @@ def read_returned(path: Path, columns: Sequence[str] = (LABEL,)) -> list[Row]:
             fix="rename the columns, or take back the file that was sent out",
         )
     for row in rows:
-        row.update({one: row.get(name) for one, name in there.items()})
-    if not any(row.text(column) for row in rows for column in labels):
+        row.update({name: row.get(written_as[name.casefold()]) for name in there})
+    if not any(row.text(name) for row in rows for name in labels):
         raise ItemError(
             "this file holds no labels",
             where=path.name,
@@ -117,45 +115,47 @@ _UNFIT = re.compile(r"[^\w-]+")
 """What a file's name has no room for."""
 
 
-def sheets_of_round(source: StudySource, states: Mapping[str, GoldState], number: int) -> list[Sheet]:
-    """A sheet for each coder of a round, with a column for each field; nothing that a model said is on it.
+def sheets_of_round(
+    source: StudySource, fields: Mapping[str, StudySource], sample: GoldSample, number: int
+) -> list[Sheet]:
+    """A sheet for each coder of a round, with a column of each field; nothing that a model said is on it.
 
-    An item is on it while the coder has not labelled it in one of its fields; labels that people gave the
-    others stand there.
+    An item is on it while the coder has not labelled it in one of its fields; the gold labels of its other
+    fields stand there.
     """
-    (state, *_) = states.values()
-    assert state.design is not None
-    assert state.draw is not None
-    about = state.design["rounds"][number - 1]
-    items = state.draw.filter(pl.col("drawn") & (pl.col("round") == number))["item"].to_list()
-    done = [_labelled(own.coded) for own in states.values()]
+    about = sample.design["rounds"][number - 1]
+    items = sample.draw.filter(round=number)["item"].to_list()
+    done = _labelled(sample.coded)
+    gold = {column: sample.of(one.gold_field).settled.gold for column, one in fields.items()}
     sheets = []
-    for coder, own in assigned(items, about["coders"], about["overlap"], state.design["seed"]).items():
-        left = [item for item in own if not all({(item, coder), (item, None)} & have for have in done)]
-        known: dict[str, dict[str, str]] = {item: {} for item in left}
-        if source.spec.task.fields:
-            for name, one in states.items():
-                for item in known.keys() & one.settled.gold.keys():
-                    known[item][column_of(name)] = one.settled.gold[item]
-        sheets.append(_sheet(source, states, coder, known))
+    for coder, own in assigned(items, about["coders"], about["overlap"], sample.design["seed"]).items():
+        left: dict[str, dict[str, str]] = {}
+        for item in own:
+            known = [
+                column
+                for column, one in fields.items()
+                if {(one.gold_field, item, coder), (one.gold_field, item, None)} & done
+            ]
+            if len(known) < len(fields):
+                left[item] = {column: gold[column].get(item, "") for column in known}
+        sheets.append(_sheet(source, sample, coder, left))
     return [sheet for sheet in sheets if sheet.rows]
 
 
-def sheet_of_disagreements(source: StudySource, state: GoldState, adjudicator: str) -> Sheet:
+def sheet_of_disagreements(source: StudySource, sample: GoldSample, adjudicator: str) -> Sheet:
     """The items on which coders of a field disagree, with their labels."""
-    still_open = dict(sorted(state.settled.open.items()))
+    still_open = dict(sorted(sample.settled.open.items()))
     given = {item: {label_of(one): label for one, label in own.items()} for item, own in still_open.items()}
-    sheet = _sheet(source, {"": state}, adjudicator + ADJUDICATES, given)
-    shown = {*(row[ITEM] for row in sheet.rows)}
-    coders = dict.fromkeys(coder for item, own in still_open.items() if item in shown for coder in own)
+    sheet = _sheet(source, sample, adjudicator + ADJUDICATES, given)
+    coders = dict.fromkeys(coder for row in sheet.rows for coder in still_open[row[ITEM]])
     return replace(sheet, coders=list(coders))
 
 
 def _sheet(
-    source: StudySource, states: Mapping[str, GoldState], coder: str, items: Mapping[str, Mapping[str, str]]
+    source: StudySource, sample: GoldSample, coder: str, items: Mapping[str, Mapping[str, str]]
 ) -> Sheet:
     """A sheet of some items, each with the cells that are filled in."""
-    experiment, texts = source.experiment, drawn_texts(source, states)
+    experiment, texts = source.experiment, drawn_texts(source, sample)
     labels, by_id = experiment.labels, {item.id: item for item in experiment.items}
     rows = []
     for one, filled in items.items():
@@ -171,20 +171,18 @@ def _sheet(
     return Sheet(coder, rows, labels, question)
 
 
-def drawn_texts(source: StudySource, states: Mapping[str, GoldState]) -> dict[str, str]:
-    """The text of each item that may be labelled, as the original prompt shows it."""
-    (state, *_) = states.values()
-    experiment = source.experiment
-    drawn = set() if state.draw is None else {*state.draw.filter("drawn")["item"]}
+def drawn_texts(source: StudySource, sample: GoldSample) -> dict[str, str]:
+    """The text of each item that was drawn, as the original prompt shows it."""
+    experiment, drawn = source.experiment, {*sample.drawn}
     writer = PromptWriter(experiment.variants[0], experiment.labels)
     known = source.has_texts
     return {item.id: writer.text(item) if known else "" for item in experiment.items if item.id in drawn}
 
 
-def _labelled(coded: pl.DataFrame) -> set[tuple[str, str | None]]:
-    """Who has labelled which item; nobody needs to label an item that came with a label."""
-    rows = current(coded).filter(role="coder").select("item", "coder", "source").iter_rows()
-    return {(item, None if source == OWN_TABLE else coder) for item, coder, source in rows}
+def _labelled(coded: pl.DataFrame) -> set[tuple[str, str, str | None]]:
+    """Who has labelled which item in which field; nobody needs to label an item that came with a label."""
+    rows = current(coded).filter(role="coder").select("field", "item", "coder", "source").iter_rows()
+    return {(field, item, None if source == OWN_TABLE else coder) for field, item, coder, source in rows}
 
 
 def write_sheets(
@@ -218,23 +216,20 @@ def pack_gold(files: GoldFiles, folder: Path, *, texts: bool) -> None:
         packed.forget_notes()
 
 
-def _design_differences(design: DesignFile, draw: pl.DataFrame) -> Iterator[str]:
-    """What of a gold sample's record its draw contradicts."""
-    if design["floor"] != FLOOR or design["how"] != HOW or design["by"] != STRATA[design["design"]]:
+def _design_differences(sample: GoldSample) -> Iterator[str]:
+    """What of a gold sample's design its draw contradicts."""
+    rounds = sample.design["rounds"]
+    counts = dict(sample.draw.drop_nulls("round").group_by("round").len().iter_rows())
+    if sample.design["how"] != HOW:
         yield "this is not how Quaver draws"
-    counts = dict(draw.drop_nulls("round").group_by("round").len().iter_rows())
-    if counts.keys() - {one["round"] for one in design["rounds"]} - {0}:
+    if counts.keys() - set(range(1, len(rounds) + 1)):
         yield "its rounds are not those of the draw"
-    total, least = 0, FEWEST * draw["stratum"].n_unique()  # each stratum has so many, whatever is asked for
-    for number, one in enumerate(design["rounds"], 1):
-        drawn = counts.get(number, 0)
-        total += drawn
-        if (one["round"], one["drawn"]) != (number, drawn) or not one["size"] <= total <= max(
-            one["size"], least
-        ):
-            yield f"round {number}: {drawn} items were drawn, {total} with those before"
-        if not 0 <= one["overlap"] <= 1 or one["asked"].get("n", one["size"]) != one["size"]:
-            yield f"round {number}: what was asked is not what was drawn"
+    least = FEWEST * sample.draw["stratum"].n_unique()  # each stratum has so many, whatever is asked for
+    total = 0
+    for number, one in enumerate(rounds, 1):
+        total += counts.get(number, 0)
+        if not one["size"] <= total <= max(one["size"], least):
+            yield f"round {number}: {one['size']} items were asked for, and {total} are drawn"
 
 
 def gold_differences(source: StudySource, stored: pl.DataFrame) -> list[str]:
@@ -243,20 +238,19 @@ def gold_differences(source: StudySource, stored: pl.DataFrame) -> list[str]:
     Returns:
         The differences in words; none where there is no sample.
     """
-    state = source.gold_files.state()
+    sample = source.gold_sample
     found: list[str] = []
-    if state.design is not None and state.draw is not None:
-        again = in_sample(state.draw, state.design["seed"])
-        if not again.equals(state.draw["drawn"], check_names=False):
+    if sample.design:
+        again = in_sample(sample.draw, sample.design["seed"])
+        if not again.equals(sample.draw["drawn"], check_names=False):
             found.append("the items of the gold sample are not those that its seed and probabilities draw")
-        found += [f"gold/design.json: {one}" for one in _design_differences(state.design, state.draw)]
-    if state.draw is None and state.coded.is_empty():
+        found += [f"gold/design.json: {one}" for one in _design_differences(sample)]
+    if sample.is_empty:
         columns = stored.select(GOLD_COLUMNS[1:])
         filled = columns.null_count().sum_horizontal().item() < columns.height * columns.width
         return ["annotations speak of a gold sample that is not there"] if filled else []
-    known = {item.id: item.gold for item in source.experiment.items}
-    anew = with_gold(stored, known, state.draw, state.settled.gold, state.apart)
     text = pl.col(pl.Categorical).cast(pl.String)
+    anew = with_gold_of(source, stored)
     kept, own = (frame.select("item", *GOLD_COLUMNS).with_columns(text) for frame in (stored, anew))
     differs = pl.any_horizontal(kept[name].ne_missing(own[name]) for name in GOLD_COLUMNS)
     items = kept.filter(differs)["item"].unique(maintain_order=True).to_list()

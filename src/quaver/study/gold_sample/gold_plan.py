@@ -17,13 +17,11 @@ from quaver.core.seeds import derive
 from quaver.errors import QuaverError, StoreError
 from quaver.gold.coder_sheet import CODER, labels_per_item
 from quaver.gold.gold_draw import (
-    FLOOR,
     HOW,
     STRATA,
     Design,
     drawn,
     expected_width,
-    first_draw,
     joined,
     predicted_labels,
     strata_of,
@@ -31,7 +29,7 @@ from quaver.gold.gold_draw import (
 from quaver.report.page_templates import template
 from quaver.study.analysis.annotation_frame import scan
 from quaver.study.gold_sample.gold_options import GoldOptions
-from quaver.study.sources.gold_files import DesignFile, GoldState
+from quaver.study.sources.gold_files import DesignFile, GoldSample
 from quaver.study.sources.study_source import StudySource
 
 FEWEST_EVENTS: Final = 8
@@ -81,25 +79,25 @@ class GoldRound(Rows):
         return text.rstrip("\n")
 
 
-def next_round(source: StudySource, state: GoldState, given: GoldOptions) -> tuple[GoldState, GoldRound]:
+def next_round(source: StudySource, sample: GoldSample, given: GoldOptions) -> tuple[GoldSample, GoldRound]:
     """The sample with its next round, of which nothing is kept yet, and what to expect of it.
 
     Args:
         source: The study.
-        state: Its gold sample now.
+        sample: Its gold sample now.
         given: What is asked for, with every option.
 
     Raises:
         QuaverError: The sample would be no larger, or a later round differs from the first.
     """
-    before = state.design["rounds"][-1] if state.design else None
-    coders = coders_of(given["coders"] or (before["coders"] if before else [CODER]))
-    usual = before["overlap"] if before else _OVERLAP
-    overlap = usual if given["overlap"] is None else given["overlap"]
+    rounds = sample.design.get("rounds", [])
+    before: dict[str, Any] = rounds[-1] if rounds else {"coders": [CODER], "overlap": _OVERLAP}
+    coders = coders_of(given["coders"] or before["coders"])
+    overlap = before["overlap"] if given["overlap"] is None else given["overlap"]
     items = [item.id for item in source.experiment.items]
     predicted = predicted_labels(_labels(source), items, source.experiment.labels.codes)
-    design = _design(source, state, given["design"], has_labels=bool(predicted.answers.any()))
-    size, had = given["n"] or 0, 0 if state.draw is None else int(state.draw["drawn"].sum())
+    design = _design(source, sample, given["design"], has_labels=bool(predicted.answers.any()))
+    size, had = given["n"] or 0, len(sample.drawn)
     if size < 2 or (size <= had < len(items)):
         raise QuaverError(
             "this is no larger than the sample that there is" if had else "this is no sample",
@@ -108,50 +106,39 @@ def next_round(source: StudySource, state: GoldState, given: GoldOptions) -> tup
             found=f"{size:,}",
             fix="name a larger sample: quaver gold STUDY --n 200",
         )
-    size, simple = min(size, len(items)), design["design"] == "simple"
-    strata = ["all"] * len(items) if simple else strata_of(predicted, size)
-    number = len(design["rounds"]) + 1
-    population = (
-        first_draw(items, strata) if state.draw is None else joined(state.draw, items, strata, number)
-    )
-    doubt = pl.DataFrame({"item": items, "doubt": predicted.doubt})
-    worth = population.join(doubt, on="item", how="left", maintain_order="left")["doubt"]
-    after = drawn(
-        population,
-        size,
-        design["seed"],
-        number=number,
-        worth=None if simple else worth.fill_null(worth.mean()).to_numpy(),
-    )
-    about: dict[str, Any] = {
-        "round": number,
-        "when": now(),
-        "asked": {"n": size},
-        "size": size,
-        "drawn": after.filter(pl.col("round") == number).height,
-        "coders": coders,
-        "overlap": overlap,
-    }
-    chances = pl.DataFrame({"item": items}).join(after, on="item", how="left", maintain_order="left")
+    size, number = min(size, len(items)), len(rounds) + 1
+    strata, worth = ["all"] * len(items), None
+    if design["design"] == "stratified":
+        strata = strata_of(predicted, size)
+    population = joined(sample.draw, items, strata, number)
+    if design["design"] == "stratified":
+        doubt = pl.DataFrame({"item": items, "doubt": predicted.doubt})
+        column = population.join(doubt, on="item", how="left", maintain_order="left")["doubt"]
+        worth = column.fill_null(column.mean()).to_numpy()
+    draw = drawn(population, size, design["seed"], number=number, worth=worth)
+    about = {"when": now(), "size": size, "coders": coders, "overlap": overlap}
+    after = GoldSample({**design, "rounds": [*rounds, about]}, draw, sample.coded)
+    chances = pl.DataFrame({"item": items}).join(draw, on="item", how="left", maintain_order="left")
     shares = chances["probability"].to_numpy()
-    found = GoldRound(
-        design["design"],
-        tuple(design["by"]),
-        len(items),
-        size,
-        ceil((size - had) * labels_per_item(len(coders), overlap) - 1e-9),
-        expected_width(predicted, shares),
-        float(np.min(shares @ predicted.probabilities)),
-        number,
-        about["drawn"],
+    return after, GoldRound(
+        design=design["design"],
+        by=tuple(STRATA[design["design"]]),
+        population=len(items),
+        size=size,
+        labels=ceil((size - had) * labels_per_item(len(coders), overlap) - 1e-9),
+        width=expected_width(predicted, shares),
+        rarest=float(np.min(shares @ predicted.probabilities)),
+        round=number,
+        drawn=draw.filter(round=number).height,
     )
-    return GoldState({**design, "rounds": [*design["rounds"], about]}, after, state.coded), found
 
 
-def _design(source: StudySource, state: GoldState, wanted: Design | None, *, has_labels: bool) -> DesignFile:
+def _design(
+    source: StudySource, sample: GoldSample, wanted: Design | None, *, has_labels: bool
+) -> DesignFile:
     """The design's document, before the round that comes: that of the first round in later ones."""
-    if state.design is not None:
-        if wanted not in (None, first := state.design["design"]):
+    if sample.design:
+        if wanted not in (None, first := sample.design["design"]):
             raise QuaverError(
                 "a later round is drawn like the first",
                 where="design",
@@ -159,7 +146,7 @@ def _design(source: StudySource, state: GoldState, wanted: Design | None, *, has
                 found=f"{wanted} sampling",
                 fix="leave the design out; it is recorded in gold/design.json",
             )
-        return state.design
+        return sample.design
     if wanted == "stratified" and not has_labels:
         raise QuaverError(
             "no model has labelled these items yet",
@@ -169,17 +156,8 @@ def _design(source: StudySource, state: GoldState, wanted: Design | None, *, has
             fix="collect labels first (`quaver run`), or draw a simple sample",
         )
     chosen = wanted or ("stratified" if has_labels else "simple")
-    return {
-        "form": "quaver gold 1",
-        "seed": derive(source.spec.seed, "gold"),
-        "design": chosen,
-        "by": STRATA[chosen],
-        "floor": FLOOR,
-        "how": HOW,
-        "rounds": [],
-        "rule": "adjudicator",
-        "taken": [],
-    }
+    seed = derive(source.spec.seed, "gold")
+    return {"seed": seed, "design": chosen, "how": HOW, "rounds": [], "rule": "adjudicator"}
 
 
 def _labels(source: StudySource) -> pl.DataFrame | None:

@@ -6,26 +6,23 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
-from hashlib import sha256
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from quaver.agreement import krippendorff_alpha
-from quaver.core.input_budget import read_file
 from quaver.core.number_format import count
 from quaver.core.records import Estimate, LabelSet
 from quaver.core.rows import Rows
 from quaver.design.items.table_files import Row
-from quaver.errors import ItemError
-from quaver.gold.coder_sheet import CODER, ITEM, LABEL, assigned
+from quaver.gold.coder_sheet import CODER, assigned
+from quaver.gold.gold_draw import STRATA
 from quaver.gold.returned_labels import CODED_COLUMNS, ReturnedLabels, current, ratings
 from quaver.report.page_templates import template
 from quaver.study.gold_sample.coder_sheets import OWN_TABLE, drawn_texts
 from quaver.study.gold_sample.gold_plan import now
-from quaver.study.sources.gold_files import DesignFile, GoldState
+from quaver.study.sources.gold_files import GoldSample
 from quaver.study.sources.study_source import StudySource
 
 
@@ -90,44 +87,39 @@ class GoldStatus(Rows):
         return template("terminal/gold_status.txt").render(status=self).rstrip("\n")
 
 
-def gold_status(state: GoldState, labels: LabelSet) -> GoldStatus:
-    """Where a gold sample stands."""
-    done = Counter(current(state.coded).filter(role="coder")["coder"].to_list())
+def gold_status(sample: GoldSample, labels: LabelSet) -> GoldStatus:
+    """Where a gold sample stands in one field."""
+    done = Counter(current(sample.coded).filter(role="coder")["coder"].to_list())
     given: Counter[str] = Counter()
-    known = {*state.coded.filter(source=OWN_TABLE)["item"]}  # which stand on no sheet
-    design, drawn, population = state.design, 0, 0
-    rounds = design["rounds"] if design else []
-    if design is not None and state.draw is not None:
-        drawn, population = int(state.draw["drawn"].sum()), state.draw.height
-        for about in rounds:
-            items = state.draw.filter(round=about["round"])["item"].to_list()
-            dealt = assigned(items, about["coders"], about["overlap"], design["seed"])
-            given.update({coder: len({*own} - known) for coder, own in dealt.items()})
-    twice, agreement = coder_agreement(ratings(state.coded), labels)
+    known = {*sample.coded.filter(source=OWN_TABLE)["item"]}  # which stand on no sheet
+    design, rounds = sample.design.get("design"), sample.design.get("rounds", [])
+    for number, about in enumerate(rounds, 1):
+        items = sample.draw.filter(round=number)["item"].to_list()
+        dealt = assigned(items, about["coders"], about["overlap"], sample.design["seed"])
+        given.update({coder: len({*own} - known) for coder, own in dealt.items()})
+    twice, agreement = coder_agreement(ratings(sample.coded), labels)
     return GoldStatus(
-        design=design["design"] if design else None,
-        by=tuple(design["by"]) if design else (),
-        population=population,
+        design=design,
+        by=tuple(STRATA[design]) if design else (),
+        population=sample.draw.height,
         rounds=len(rounds),
-        drawn=drawn,
-        labelled=len(state.settled.gold),
-        open=state.settled.open,
+        drawn=len(sample.drawn),
+        labelled=len(sample.settled.gold),
+        open=sample.settled.open,
         coders={name: (given[name], done[name]) for name in {**given, **done}},
         twice=twice,
         agreement=agreement,
-        apart=len(state.apart),
-        decided=dict(state.settled.decided),
+        apart=len(sample.apart),
+        decided=dict(sample.settled.decided),
     )
 
 
-def described(state: GoldState, labels: LabelSet) -> dict[str, Any]:
+def described(sample: GoldSample, labels: LabelSet) -> dict[str, Any]:
     """What a report says of a gold sample that was drawn: its status, seed, probabilities and last day."""
-    assert state.design is not None
-    assert state.draw is not None
-    last = datetime.fromisoformat(state.design["rounds"][-1]["when"])
-    chances = state.draw["probability"]
-    return gold_status(state, labels).document() | {
-        "seed": state.design["seed"],
+    last = datetime.fromisoformat(sample.design["rounds"][-1]["when"])
+    chances = sample.draw["probability"]
+    return gold_status(sample, labels).document() | {
+        "seed": sample.design["seed"],
         "probabilities": [chances.min(), chances.max()],
         "date": last.strftime("%-d %B %Y"),
     }
@@ -171,76 +163,69 @@ class GoldTaken:
 
 def checked_labels(
     source: StudySource,
-    state: GoldState,
+    sample: GoldSample,
     rows: Sequence[Row],
     column: str,
     name: str,
     coder: str | None = None,
     apart: str | None = None,
 ) -> pl.DataFrame:
-    """Check the labels in a column of a file; those of items outside the sample are kept apart.
+    """Check a field's labels in a column of a file; those of items outside the sample are kept apart.
+
+    Args:
+        source: The field's.
+        sample: The gold sample now.
+        rows: The rows of the file.
+        column: The column of labels.
+        name: The file's name.
+        coder: Who labelled, where the file does not say.
+        apart: Why items that were not drawn were chosen; None where they may not be labelled.
 
     Returns:
         The labels (`CODED_COLUMNS`), of which nothing is kept yet.
     """
-    drawn = drawn_texts(source, {"": state})
-    labels, others = source.experiment.labels, [i.id for i in source.experiment.items if i.id not in drawn]
-    if apart is None:
-        return ReturnedLabels(labels, drawn, others).read(rows, column, "coder", name, now(), coder)
-    texts = drawn | dict.fromkeys(others, "")
-    read = ReturnedLabels(labels, texts).read(rows, column, "apart", apart, now(), coder)
-    inside = pl.when(pl.col("item").is_in([*drawn]))
-    return read.with_columns(
-        role=inside.then(pl.lit("coder")).otherwise("role"),
-        source=inside.then(pl.lit(name)).otherwise("source"),
+    texts = drawn_texts(source, sample)
+    others = [item.id for item in source.experiment.items if item.id not in texts]
+    sheet = ReturnedLabels(source.experiment.labels, texts, others, apart=apart is not None)
+    read = sheet.read(rows, column, coder)
+    return read.select(
+        pl.lit(source.gold_field).alias("field"),
+        *read.columns,
+        pl.when(role="apart").then(pl.lit(apart)).otherwise(pl.lit(name)).alias("source"),
+        pl.lit(now()).alias("when"),
     )
 
 
-def others_gold(source: StudySource, state: GoldState, read: pl.DataFrame) -> list[str]:
+def others_gold(source: StudySource, sample: GoldSample, read: pl.DataFrame) -> list[str]:
     """The items of labels kept apart that came with another gold label, not taken from a file like it."""
     gold = {item.id: item.gold for item in source.experiment.items}
+    apart = sample.of(source.gold_field).apart
     pairs = read.filter(role="apart").select("item", "label").iter_rows()
-    return [i for i, label in pairs if i not in state.apart and gold[i] not in (None, label)]
+    return [item for item, label in pairs if item not in apart and gold[item] not in (None, label)]
 
 
-def known_labels(source: StudySource, state: GoldState, *, all_of_them: bool = True) -> pl.DataFrame:
-    """The gold labels that the drawn items came with: of all of them, or of those that have one."""
+def known_labels(source: StudySource, sample: GoldSample) -> pl.DataFrame:
+    """The gold labels of a field that drawn items came with, which nobody has to give again."""
     own = source.spec.annotations or source.spec.items
     column = own.gold.column if own.gold and own.gold.column else CODER
-    drawn = set() if state.draw is None else {*state.draw.filter("drawn")["item"]}
-    gold = {item.id: item.gold for item in source.experiment.items if item.id in drawn}
-    lacking = [item for item, label in gold.items() if label is None]
-    if lacking and all_of_them:
-        raise ItemError(
-            f"{len(lacking):,} of {len(gold):,} drawn items came without a gold label",
-            where=source.where,
-            expected="a gold label of every drawn item in the study's own table",
-            found=f"none of {', '.join(lacking[:5])}" + ", …" * (len(lacking) > 5),
-            fix="have people label the sample: its sheets are in the folder `gold`",
-        )
-    labels = [(item, label) for item, label in gold.items() if label is not None]
+    drawn, when = {*sample.drawn}, now()
     rows = [
-        Row([(ITEM, item), (LABEL, label), (CODER, column)], source.where, item) for item, label in labels
+        (source.gold_field, item.id, column, "coder", item.gold, None, OWN_TABLE, when)
+        for item in source.experiment.items
+        if item.id in drawn and item.gold is not None
     ]
-    return checked_labels(source, state, rows, LABEL, OWN_TABLE)
+    return pl.DataFrame(rows, CODED_COLUMNS, orient="row")
 
 
-def with_labels(source: StudySource, state: GoldState, read: pl.DataFrame) -> tuple[GoldState, GoldTaken]:
-    """A sample with labels that were checked; what the same coder said before stays on record."""
-    key = ["item", "coder", "role"]
-    before = current(state.coded).select(*key, was="label")
+def with_labels(sample: GoldSample, read: pl.DataFrame) -> tuple[GoldSample, int, int]:
+    """A sample with labels that were checked; what the same coder said before stays on record.
+
+    Returns:
+        The sample, and how many labels are new, and how many replace another one of the same coder.
+    """
+    key = ["field", "item", "coder", "role"]
+    before = current(sample.coded).select(*key, was="label")
     own = read.join(before, on=key, how="left", maintain_order="left")
-    new, changed = own.filter(pl.col("was").is_null()), own.filter(pl.col("was") != pl.col("label"))
-    kept = own.filter(pl.col("was").ne_missing(pl.col("label"))).select(list(CODED_COLUMNS))
-    after = GoldState(state.design, state.draw, pl.concat([state.coded, kept]).select(list(CODED_COLUMNS)))
-    return after, GoldTaken(new.height, changed.height, (), gold_status(after, source.experiment.labels))
-
-
-def noted(design: DesignFile | None, path: Path, labels: int) -> DesignFile | None:
-    """The design with a file that was taken back, unless it has it already."""
-    if design is None:
-        return None
-    about = {"file": path.name, "sha256": sha256(read_file(path)).hexdigest()}
-    if any(one["sha256"] == about["sha256"] for one in design["taken"]):
-        return design
-    return {**design, "taken": [*design["taken"], {**about, "when": now(), "labels": labels}]}
+    added = own.filter(pl.col("was").ne_missing(pl.col("label")))
+    new = added["was"].null_count()
+    return sample.with_labels(added), new, added.height - new

@@ -31,11 +31,10 @@ from quaver.study.gold_sample.gold_status import (
     checked_labels,
     gold_status,
     known_labels,
-    noted,
     others_gold,
     with_labels,
 )
-from quaver.study.sources.gold_files import GoldState
+from quaver.study.sources.gold_files import GoldSample
 from quaver.study.sources.study_source import StudySource
 
 if TYPE_CHECKING:
@@ -59,46 +58,33 @@ class StudyGold:
     def __init__(self, source: StudySource) -> None:
         self._source, self._files = source, source.gold_files
         finish(self._files.home)
-        own = source.field.name if isinstance(source, FieldSource) else ""
         self._fields: Mapping[str, StudySource] = {
-            name: FieldSource(source, name) for name in source.spec.task.fields
-        } or {own: source}
+            column_of(name): FieldSource(source, name) for name in source.spec.task.fields
+        } or {LABEL: source}
 
     def __repr__(self) -> str:
         return str(self.status())
 
     @property
-    def columns(self) -> list[str]:
-        """The columns of labels on a sheet."""
-        if not self._source.spec.task.fields:
-            return [LABEL]
-        return [column_of(name) for name in self._fields]
-
-    @property
-    def _states(self) -> dict[str, GoldState]:
-        """What is kept of each field: the same draw, and its own labels."""
-        return self._files.states(self._fields)
-
-    @property
-    def state(self) -> GoldState:
+    def state(self) -> GoldSample:
         """What is kept: the design, each item's probability, each label; of several fields, of the first.
 
         Raises:
             StoreError: A file of it is damaged.
         """
-        return next(iter(self._states.values()))
+        (first, *_) = self._fields.values()
+        return first.gold_sample
 
     def status(self) -> GoldStatus:
         """How many items are drawn and labelled, how well coders agree, and what nobody has decided."""
-        return self._joint(
-            {
-                name: gold_status(state, self._fields[name].experiment.labels)
-                for name, state in self._states.items()
-            }
-        )
+        return self._status(self._files.sample())
 
-    def _joint(self, fields: Mapping[str, GoldStatus]) -> GoldStatus:
-        """Where the sample stands: in the field with the fewest labels, and in each of several."""
+    def _status(self, sample: GoldSample) -> GoldStatus:
+        """Where a sample stands: in the field with the fewest labels, and in each of several."""
+        fields = {
+            one.gold_field: gold_status(sample.of(one.gold_field), one.experiment.labels)
+            for one in self._fields.values()
+        }
         worst = min(fields.values(), key=lambda one: one.labelled)
         return replace(worst, fields=fields) if self._source.spec.task.fields else worst
 
@@ -116,7 +102,7 @@ class StudyGold:
         Raises:
             QuaverError: The sample would be no larger, or a later round differs from the first.
         """
-        return self._next(self.state, options)[1]
+        return self._next(self._files.sample(), options)[1]
 
     @guarded
     @taking(GoldOptions)
@@ -145,37 +131,25 @@ class StudyGold:
         self._source.require("keeps_results")
         self._source.require("has_texts")
         with changing(self._files.home) as change:
-            states = self._states
-            sample, found = self._next(next(iter(states.values())), options)
+            sample, found = self._next(self._files.sample(), options)
             known = []
-            for name, own in states.items():
-                states[name], new = self._with_some_known(name, replace(sample, coded=own.coded))
+            for one in self._fields.values():
+                sample, new, _ = with_labels(sample, known_labels(one, sample))
                 known.append(new)
-            self._files.put(change, states)
-            written = self._written(change, states, found.round, form)
+            self._files.put(change, sample)
+            written = self._written(change, sample, found.round, form)
         return replace(found, known=min(known), files=tuple(written))
 
-    def _with_some_known(self, name: str, state: GoldState) -> tuple[GoldState, int]:
-        """A field's sample with the true labels that some of its items came with; how many are new."""
-        source = self._fields[name]
-        known = [item.gold is not None for item in source.experiment.items]
-        if all(known) or not any(known):
-            return state, 0
-        after, taken = with_labels(source, state, known_labels(source, state, all_of_them=False))
-        return after, taken.new
-
-    def _next(self, state: GoldState, options: GoldOptions) -> tuple[GoldState, GoldRound]:
+    def _next(self, sample: GoldSample, options: GoldOptions) -> tuple[GoldSample, GoldRound]:
         """The next round: of several fields a simple sample, which serves all of them alike."""
         given = with_defaults(GoldOptions, options)
-        if len(self._fields) > 1 and state.design is None and given["design"] is None:
+        if len(self._fields) > 1 and not sample.design and given["design"] is None:
             given["design"] = "simple"
-        return next_round(next(iter(self._fields.values())), state, given)
+        return next_round(next(iter(self._fields.values())), sample, given)
 
-    def _written(
-        self, change: Transaction, states: Mapping[str, GoldState], number: int, form: Format
-    ) -> list[Path]:
+    def _written(self, change: Transaction, sample: GoldSample, number: int, form: Format) -> list[Path]:
         """The sheets of a round, of what is not labelled yet."""
-        sheets = sheets_of_round(self._source, states, number)
+        sheets = sheets_of_round(self._source, self._fields, sample, number)
         return write_sheets(change, self._files.folder, sheets, f"round-{number}", form)
 
     @guarded
@@ -191,10 +165,10 @@ class StudyGold:
         self._source.require("has_texts")
         self._kept()
         with changing(self._files.home) as change:
-            states = self._states
-            design = self.state.design
-            rounds = design["rounds"] if design else ()
-            return [path for one in rounds for path in self._written(change, states, one["round"], form)]
+            sample, files = self._files.sample(), list[Path]()
+            for number in range(1, len(sample.design["rounds"]) + 1):
+                files += self._written(change, sample, number, form)
+            return files
 
     @guarded
     def take(
@@ -232,57 +206,17 @@ class StudyGold:
             self._kept()
         path = Path(path)
         with changing(self._files.home) as change:
-            states = self._states
-            rows, checked = read_returned(path, self.columns), {}
-            for (name, state), column in zip(states.items(), self.columns, strict=True):
-                source = self._fields[name]
-                checked[name] = checked_labels(source, state, rows, column, path.name, coder, apart)
-            left_out = list[str]()
-            for name, read in checked.items() if apart is not None and not replace else ():
-                stays = others_gold(self._fields[name], states[name], read)
-                checked[name] = read.filter(~pl.col("item").is_in(stays))
+            sample, left_out = self._files.sample(), list[str]()
+            rows = read_returned(path, list(self._fields))
+            checked = list[pl.DataFrame]()
+            for column, one in self._fields.items():
+                read = checked_labels(one, sample, rows, column, path.name, coder, apart)
+                stays = [] if replace else others_gold(one, sample, read)
+                checked.append(read.filter(~pl.col("item").is_in(stays)))
                 left_out += stays
-            return self._with_labels(change, checked, path, tuple(dict.fromkeys(left_out)))
-
-    def _with_labels(
-        self,
-        change: Transaction,
-        checked: Mapping[str, pl.DataFrame],
-        path: Path | None,
-        left_out: tuple[str, ...] = (),
-    ) -> GoldTaken:
-        """Keep labels of each field; how many are new or changed."""
-        states, taken = self._states, dict[str, GoldTaken]()
-        for name, labels in checked.items():
-            states[name], taken[name] = with_labels(self._fields[name], states[name], labels)
-        if path is not None:
-            design = noted(self.state.design, path, sum(read.height for read in checked.values()))
-            states = {name: replace(state, design=design) for name, state in states.items()}
-        self._files.put(change, states)
-        return GoldTaken(
-            sum(one.new for one in taken.values()),
-            sum(one.changed for one in taken.values()),
-            left_out,
-            self._joint({name: one.status for name, one in taken.items()}),
-        )
-
-    def take_known(self) -> GoldTaken:
-        """Take the gold labels that the drawn items came with, where the study's table has them all.
-
-        So you can see what a sample of 200 would have brought, on data that are labelled already.
-
-        Returns:
-            How many labels are new or changed, and where the sample stands.
-
-        Raises:
-            ItemError: A drawn item came without one.
-            StoreError: Nothing was drawn, or the folder cannot be written.
-        """
-        self._kept()
-        with changing(self._files.home) as change:
-            states = self._states.items()
-            known = {name: known_labels(self._fields[name], state) for name, state in states}
-            return self._with_labels(change, known, None)
+            sample, new, changed = with_labels(sample, pl.concat(checked))
+            self._files.put(change, sample)
+        return GoldTaken(new, changed, tuple(dict.fromkeys(left_out)), self._status(sample))
 
     @guarded
     def adjudicate(
@@ -310,26 +244,25 @@ class StudyGold:
             )
         self._kept()
         with changing(self._files.home) as change:
-            states = self._states
+            sample = self._files.sample()
             if rule is not None:
-                design = self.state.design
-                design = design and {**design, "rule": rule}
-                states = {name: replace(state, design=design) for name, state in states.items()}
-                self._files.put(change, states)
+                sample = replace(sample, design={**sample.design, "rule": rule})
+                self._files.put(change, sample)
             paths = list[Path]()
-            for name, state in states.items():
-                if adjudicator is None or not state.settled.open:
+            for one in self._fields.values():
+                own = sample.of(one.gold_field)
+                if adjudicator is None or not own.settled.open:
                     continue
                 self._source.require("has_texts")
-                sheet = sheet_of_disagreements(self._fields[name], state, coders_of([adjudicator])[0])
-                stem = f"adjudication-{name}" if len(states) > 1 else "adjudication"
+                sheet = sheet_of_disagreements(one, own, coders_of([adjudicator])[0])
+                stem = f"adjudication-{one.gold_field}" if len(self._fields) > 1 else "adjudication"
                 paths += write_sheets(change, self._files.folder, [sheet], stem, form)
             return paths
 
     def _kept(self) -> None:
         """Refuse what takes a sample that was drawn."""
         self._source.require("keeps_results")
-        if self.state.draw is None:
+        if not self._files.sample().design:
             raise StoreError(
                 "no gold sample has been drawn",
                 where=str(self._source.folder),

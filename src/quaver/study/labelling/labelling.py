@@ -221,7 +221,7 @@ class Labelling:
         gold = self.study.gold
         for path in map(Path, self.options["returned"]):
             gold.take(path, apart=_APART, replace=True)
-        if self.error is not None and gold.state.draw is None:
+        if self.error is not None and not gold.state.drawn:
             size = self.options["by_hand"] or sample_for(self.error)
             gold.draw(n=min(size, len(self.study.experiment.items)))
 
@@ -235,8 +235,9 @@ class Labelling:
         sheets = sorted(folder.glob("round-*.xlsx")) if is_out else []
         if table is None:
             return sheets
-        drawn = [] if gold.state.draw is None else gold.state.draw.filter("drawn")["item"].to_list()
-        doubtful = table.filter(pl.col("needs_person").is_not_null() & ~pl.col("item").is_in(drawn))
+        doubtful = table.filter(
+            pl.col("needs_person").is_not_null() & ~pl.col("item").is_in(gold.state.drawn)
+        )
         order = doubtful.group_by("item", maintain_order=True).agg(pl.col("agreement").min())
         if order.is_empty():
             return sheets

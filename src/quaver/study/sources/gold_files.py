@@ -9,9 +9,9 @@ from __future__ import annotations
 import io
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
@@ -20,7 +20,6 @@ from typing import Any, Final
 import polars as pl
 
 from quaver._secrets import Keys
-from quaver.core.annotations import FIELD
 from quaver.core.input_budget import parsed_json, read_file
 from quaver.core.replaced_file import replace_bytes
 from quaver.core.spreadsheet import plain_cell, write_csv
@@ -35,71 +34,72 @@ DRAW: Final = "draw.csv"
 LABELS: Final = "labels.csv"
 NAMES: Final = (DESIGN, DRAW, LABELS)
 _SUMS: Final = "checksums.json"
-_LABELS: Final[Mapping[str, Any]] = {FIELD: pl.String, **CODED_COLUMNS}
 _NEEDED: Final = ("item", "probability", "drawn", "coder", "label")
 """Columns of either table in which no cell may be empty."""
 
 DesignFile = dict[str, Any]
-"""``design.json``: how the sample was drawn, its rounds, and the files of labels that were taken back."""
+"""``design.json``: how the sample was drawn, and its rounds; empty where nothing was drawn."""
 
-_ROUND = {"round": int, "when": str, "asked": dict[str, Any], "size": int, "drawn": int}
-_TAKEN = {"file": str, "sha256": str, "when": str, "labels": int}
 _several: Any = list
+_ROUND = shape("_ROUND", {"when": str, "size": int, "coders": list[str], "overlap": float})
 _DESIGN = shape(
-    "_DESIGN",
-    {
-        "form": str,
-        "seed": int,
-        "design": Design,
-        "by": list[str],
-        "floor": float,
-        "how": str,
-        "rounds": _several[shape("_ROUND", {**_ROUND, "coders": list[str], "overlap": float})],
-        "rule": Rule,
-        "taken": _several[shape("_TAKEN", _TAKEN)],
-    },
+    "_DESIGN", {"seed": int, "design": Design, "how": str, "rounds": _several[_ROUND], "rule": Rule}
 )
 
 
 @dataclass(frozen=True)
-class GoldState:
-    """What a study's gold sample is now.
+class GoldSample:
+    """A study's gold sample: one draw for all fields, and a label for each item, field and coder.
 
     Attributes:
-        design: How it was drawn; None where nothing was drawn.
-        draw: Each item's probability (`DRAW_COLUMNS`); None where nothing was drawn.
+        design: How it was drawn; empty where nothing was drawn.
+        draw: Each item's probability (`DRAW_COLUMNS`); without rows where nothing was drawn.
         coded: Every label that was taken back (`CODED_COLUMNS`).
     """
 
-    design: DesignFile | None
-    draw: pl.DataFrame | None
+    design: DesignFile
+    draw: pl.DataFrame
     coded: pl.DataFrame
+
+    def of(self, field: str) -> GoldSample:
+        """The sample with the labels of one field; the only one of a study has no name."""
+        return replace(self, coded=self.coded.filter(field=field))
+
+    def with_labels(self, coded: pl.DataFrame) -> GoldSample:
+        """The sample with more labels."""
+        return replace(self, coded=pl.concat([self.coded, coded.select([*CODED_COLUMNS])]))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was drawn, and no label taken back."""
+        return self.draw.is_empty() and self.coded.is_empty()
+
+    @cached_property
+    def drawn(self) -> list[str]:
+        """The items that were drawn."""
+        return self.draw.filter("drawn")["item"].to_list()
 
     @cached_property
     def settled(self) -> Settled:
-        """The gold labels that the coders settled on."""
-        drawn = set() if self.draw is None else {*self.draw.filter("drawn")["item"]}
-        found = settled(self.coded, self.design["rule"] if self.design else "adjudicator")
-        return Settled(
-            {item: label for item, label in found.gold.items() if item in drawn}, found.open, found.decided
-        )
+        """The gold labels that a field's coders settled on."""
+        of_sample = self.coded.filter(pl.col("item").is_in(self.drawn))
+        return settled(of_sample, self.design.get("rule", "adjudicator"))
 
     @cached_property
     def apart(self) -> dict[str, str]:
-        """The labels of items that were chosen in another way."""
+        """A field's labels of items that were chosen in another way."""
         return kept_apart(self.coded)
 
 
 class GoldFiles:
-    """Reads and writes a study's gold sample: one draw, and a label for each item, field and coder.
+    """Reads and writes a study's gold sample.
 
     Args:
         home: The study's folder.
-        field: The field whose labels are meant; empty in a study with one label set.
     """
 
-    def __init__(self, home: Path, field: str = "") -> None:
-        self.home, self.folder, self._field = home, home / "gold", field
+    def __init__(self, home: Path) -> None:
+        self.home, self.folder = home, home / "gold"
 
     def path(self, name: str) -> Path:
         """A file of the sample."""
@@ -119,61 +119,49 @@ class GoldFiles:
                 found.update(name.encode() + read_file(path))
         return found.hexdigest() if there else ""
 
-    def states(self, fields: Iterable[str]) -> dict[str, GoldState]:
-        """What is kept of some fields, by their names: the same draw, and each field's labels."""
-        design, draw, coded = self._design(), self._table(DRAW, DRAW_COLUMNS), self._coded()
-        if (design is None) != (draw is None):
-            lacking = self.path(DESIGN if design is None else DRAW)
+    def sample(self) -> GoldSample:
+        """What is kept, of all fields.
+
+        Raises:
+            StoreError: A file of it is damaged, or is not there though others are.
+        """
+        design = self._design()
+        draw, coded = self._table(DRAW, DRAW_COLUMNS), self._table(LABELS, CODED_COLUMNS)
+        if bool(design) == draw.is_empty():
+            lacking = self.path(DRAW if design else DESIGN)
             raise _damaged(lacking, "nothing, though the other files are there")
-        states = {}
-        for name in fields:
-            own = coded.filter(pl.col(FIELD) == name).select([*CODED_COLUMNS])
-            states[name] = GoldState(design, draw, own)
-        return states
+        return GoldSample(design, draw, coded)
 
-    def state(self) -> GoldState:
-        """What is kept of the field; of a study with one label set, all of it."""
-        return self.states([self._field])[self._field]
-
-    def put(self, change: Transaction, states: Mapping[str, GoldState]) -> None:
-        """Keep what is known of some fields; labels of others stay as they are."""
-        parts = [self._coded().filter(~pl.col(FIELD).is_in([*states]))]
-        for name, own in states.items():
-            parts.append(own.coded.select(pl.lit(name).alias(FIELD), *CODED_COLUMNS))
-        coded = pl.concat(parts)
-        (state, *_) = states.values()
-        contents = {LABELS: _as_csv(coded)} if coded.height else {}
-        if state.draw is not None:
-            contents[DRAW] = _as_csv(state.draw)
-        if state.design is not None:
-            contents[DESIGN] = _as_json(state.design)
-        sums = self._sums() | {name: zlib.crc32(content) for name, content in contents.items()}
-        contents[_SUMS] = _as_json(sums)
-        for name, content in contents.items():
+    def put(self, change: Transaction, sample: GoldSample) -> None:
+        """Keep a sample in place of the one that is kept."""
+        contents = {}
+        if sample.coded.height:
+            contents[LABELS] = _as_csv(sample.coded)
+        if sample.design:
+            contents |= {DRAW: _as_csv(sample.draw), DESIGN: _as_json(sample.design)}
+        sums = {name: zlib.crc32(content) for name, content in contents.items()}
+        for name, content in {**contents, _SUMS: _as_json(sums)}.items():
             change.write(self.folder / name, content)
 
     def forget_notes(self) -> None:
         """Remove the coders' notes, which may quote a text, from a sample that is passed on."""
-        if (coded := self._coded())["note"].is_not_null().any():
+        coded = self._table(LABELS, CODED_COLUMNS)
+        if coded["note"].is_not_null().any():
             bare = coded.with_columns(note=pl.lit(None, pl.String))
             replace_bytes(self.path(LABELS), _as_csv(bare))
 
-    def _coded(self) -> pl.DataFrame:
-        """Every label that was taken back, with its field."""
-        coded = self._table(LABELS, _LABELS)
-        return pl.DataFrame(schema=dict(_LABELS)) if coded is None else coded
-
-    def _design(self) -> DesignFile | None:
+    def _design(self) -> DesignFile:
         path = self.path(DESIGN)
         if not path.is_file():
-            return None
+            return {}
         with _reading(path):
             return dict(shaped(_DESIGN, parsed_json(self._content(path))))
 
-    def _table(self, name: str, columns: Mapping[str, Any]) -> pl.DataFrame | None:
+    def _table(self, name: str, columns: Mapping[str, Any]) -> pl.DataFrame:
+        """A table of it; without rows where there is no such file."""
         path = self.path(name)
         if not path.is_file():
-            return None
+            return pl.DataFrame(schema=dict(columns))
         with _reading(path):
             frame = pl.read_csv(self._content(path), schema=dict.fromkeys(columns, pl.String))
             for column, kind in columns.items():
@@ -181,8 +169,8 @@ class GoldFiles:
                     frame = frame.with_columns(_unescaped(frame[column]))
             if "drawn" in columns:
                 frame = frame.with_columns(drawn=pl.col("drawn") == "true")
-            if FIELD in columns:
-                frame = frame.with_columns(pl.col(FIELD).fill_null(""))
+            if "field" in columns:
+                frame = frame.with_columns(pl.col("field").fill_null(""))
             typed = frame.cast(dict(columns))  # type: ignore[arg-type]
             needed = typed.select(column for column in _NEEDED if column in columns)
             if needed.null_count().sum_horizontal().item():
@@ -209,10 +197,8 @@ class GoldFiles:
 
 
 def gold_beside(folder: Path) -> GoldFiles:
-    """The gold sample of a study or of one of its fields, by the folder of its results."""
-    if folder.parent.name == FIELDS:
-        return GoldFiles(folder.parent.parent, folder.name)
-    return GoldFiles(folder)
+    """The gold sample of a study, by the folder of its results or of one of its fields' results."""
+    return GoldFiles(folder.parent.parent if folder.parent.name == FIELDS else folder)
 
 
 def _as_csv(frame: pl.DataFrame) -> bytes:

@@ -21,7 +21,7 @@ from quaver.design.spec import StudySpec
 from quaver.design.spec.study_file import Positions
 from quaver.errors import StoreError
 from quaver.study.sources.conclusion_measures import Conclusions
-from quaver.study.sources.gold_files import GoldFiles
+from quaver.study.sources.gold_files import GoldFiles, GoldSample
 from quaver.study.sources.study_folder import StudyFolder
 from quaver.study.sources.study_plugins import Annotate, Plugins
 
@@ -73,6 +73,7 @@ class StudySource(ABC):
         folder: Where its answers and results are.
         files: The folder's files.
         plugins: Its models, evaluators and measures.
+        gold_field: The field whose labels in the gold sample are its own; empty without fields.
         withheld: How many answers a bundle was packed without.
     """
 
@@ -81,6 +82,7 @@ class StudySource(ABC):
     has_answers: bool = True
     has_texts: bool = True
     owns_folder: bool = True
+    gold_field: str = ""
     withheld: int = 0
 
     @property
@@ -120,8 +122,13 @@ class StudySource(ABC):
 
     @property
     def gold_files(self) -> GoldFiles:
-        """Its gold sample."""
+        """The files of its gold sample."""
         return GoldFiles(self.folder)
+
+    @property
+    def gold_sample(self) -> GoldSample:
+        """Its gold sample, with the labels of what it is about."""
+        return self.gold_files.sample().of(self.gold_field)
 
     # ------------------------------------------------------------ where it is, what it is called
 
