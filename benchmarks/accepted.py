@@ -83,10 +83,10 @@ def drawn_by_design(rng: np.random.Generator, kind: Kind, modal: Any, agreement:
         draw = drawn(first_draw(ids), kind.gold, seed)
     elif kind.design == "more where prompts disagree":
         strata = np.where(agreement < 1, "split", "agreed")
-        draw = drawn(first_draw(ids, strata), kind.gold, seed, worth=1.1 - agreement)
+        draw = drawn(first_draw(ids, strata.tolist()), kind.gold, seed, worth=1.1 - agreement)
     else:
         sizes = np.bincount(modal, minlength=LABELS)
-        draw = drawn(first_draw(ids, modal.astype(str)), kind.gold, seed, worth=1 / sizes[modal])
+        draw = drawn(first_draw(ids, modal.astype(str).tolist()), kind.gold, seed, worth=1 / sizes[modal])
     return draw["drawn"].to_numpy(), draw["probability"].to_numpy()
 
 

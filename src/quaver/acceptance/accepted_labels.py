@@ -19,7 +19,6 @@ from quaver.acceptance.selection import (
     Floats,
     Mask,
     fewest_checked,
-    fisher_p,
     select,
     upper_bound,
 )
@@ -27,7 +26,6 @@ from quaver.core.number_format import count, percent, promised
 from quaver.core.rows import Rows
 from quaver.core.spreadsheet import write_csv
 from quaver.errors import MeasureError, StoreError, UnknownName
-from quaver.estimation.intervals import holm
 
 
 class Accepted(NamedTuple):
@@ -44,10 +42,6 @@ class Accepted(NamedTuple):
         wrong: How many of these are wrong.
         error: The estimated share of wrong labels among the accepted; None where none was checked.
         at_most: Its upper bound, for this set by itself.
-        p: Of a group that has as few wrong labels as the others, Holm-adjusted over the groups of the
-            column; None where it cannot be tested.
-        verdict: Of a group ``more wrong`` where p is below 5%, ``not shown`` where the bound is above the
-            promise, else ``as promised``.
     """
 
     column: str
@@ -60,8 +54,6 @@ class Accepted(NamedTuple):
     wrong: int
     error: float | None
     at_most: float | None
-    p: float | None = None
-    verdict: str = ""
 
 
 @dataclass(frozen=True)
@@ -75,7 +67,7 @@ class Acceptance(Rows):
         by: What each level of was promised by itself; empty where it was promised of all.
         found: What is accepted, one for each level.
         curve: How much could be accepted for other promises, each by itself.
-        groups: How the groups were treated.
+        groups: What is accepted in each class and group, by itself no part of the promise.
         table: The items: ``item``, ``decision`` (``accept``, ``person`` or ``gold``), ``label`` (the one to
             use; empty for a person), ``model_label``, ``score``, ``agreement``, ``confidence``, the groups.
         notes: What a reader must know, a sentence each.
@@ -162,10 +154,6 @@ class Acceptance(Rows):
 PROMISES: Final = (0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.2)
 """The shares of wrong labels for which the curve says how many can be accepted."""
 
-_CLEAR: Final = 0.05
-_ALIKE: Final = 0.8
-"""A group is noted whose share of accepted labels is below this part of another group's."""
-
 CLASSES: Final = "label"
 """``by="label"`` makes the promise for each class by itself."""
 
@@ -203,10 +191,13 @@ def accepted_labels(
         _accepted("", "", candidates, select(candidates, promise, risk), promise, risk)
         for promise in PROMISES
     ]
-    groups: list[Accepted] = []
+    groups = []
     for column, values in columns.items():
-        if len(set(values[able].tolist())) > 1:
-            groups += treated(column, values[able], candidates, accepted, error=error, risk=risk)
+        own = values[able]
+        names = sorted({*own[own != ""].tolist()})
+        for name in names if len(names) > 1 else ():
+            group = own == name
+            groups.append(_accepted(column, name, candidates.some(group), accepted[group], error, risk))
     whole = np.zeros(able.size, bool)
     whole[able] = accepted
     return Acceptance(
@@ -217,7 +208,7 @@ def accepted_labels(
         curve=tuple(curve),
         groups=tuple(groups),
         table=_table(evidence, scores, whole),
-        notes=(*_notes(evidence, found, error, fewest_checked(error, risk)), *_unequal(groups)),
+        notes=tuple(_notes(evidence, found, error, fewest_checked(error, risk))),
     )
 
 
@@ -234,38 +225,6 @@ def _accepted(
     counts = int(check.checked[0]), int(check.wrong[0])
     bound = upper_bound(check, risk)
     return Accepted(column, level, error, items, taken, share, *counts, float(check.share[0]), bound)
-
-
-def treated(
-    column: str,
-    levels: NDArray[np.str_],
-    candidates: Candidates,
-    accepted: Mask,
-    *,
-    error: float,
-    risk: float,
-) -> list[Accepted]:
-    """How each group of a column was treated.
-
-    A promise about all accepted labels is kept on average: a group may have more wrong ones than another.
-    For each group the estimated share and its upper bound are given, and Fisher's exact test, one-sided,
-    that it has no more wrong ones among its checked accepted labels than the other groups together.
-    """
-    names, known = sorted(set(levels[levels != ""].tolist())), candidates.checked & accepted
-    tests = [fisher_p(known & (levels == name), known & (levels != name), candidates.wrong) for name in names]
-    adjusted = iter(holm([p for p in tests if p is not None]))
-    groups = []
-    for name, test in zip(names, tests, strict=True):
-        own = levels == name
-        group = _accepted(column, name, candidates.some(own), accepted[own], error, risk)
-        p = None if test is None else next(adjusted)
-        verdict = "as promised"
-        if p is not None and p < _CLEAR:
-            verdict = "more wrong"
-        elif accepted[own].any() and (group.at_most is None or group.at_most > error):
-            verdict = "not shown"
-        groups.append(group._replace(p=p, verdict=verdict))
-    return groups
 
 
 def _table(evidence: ItemEvidence, scores: Floats, accepted: NDArray[np.bool_]) -> pl.DataFrame:
@@ -306,15 +265,3 @@ def _notes(evidence: ItemEvidence, found: Sequence[Accepted], error: float, need
     outside = int((~np.isfinite(evidence.probability)).sum())
     if outside:
         yield f"{count(outside, 'item')} outside the sampled items need a person."
-
-
-def _unequal(groups: Sequence[Accepted]) -> Iterator[str]:
-    """A note on each column of groups whose labels are accepted much less often in one than in another."""
-    for column in dict.fromkeys(group.column for group in groups if group.column != CLASSES):
-        known = [(one.share, one.level) for one in groups if one.column == column and one.share is not None]
-        (low, fewest), (high, most) = min(known), max(known)
-        if low < _ALIKE * high:
-            yield (
-                f"Of the labels of {column} {fewest}, {percent(low)} are accepted; of {most}, "
-                f"{percent(high)}: people read more of the former."
-            )

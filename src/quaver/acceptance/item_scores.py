@@ -162,8 +162,8 @@ _MOST_LEVELS = 30
 _FLATTEST = 0.1
 _EDGE = 1e-4
 _FREE = 0.1
-_PRECISIONS = (0.1, 1e4)
-_ROUNDS = 12
+_EFFECTS = 1.0
+"""The precision of the effects' prior distribution: their standard deviation is one in log odds."""
 _STEPS = 30
 _LONGEST = 3.0
 _RANK = 1e-6
@@ -199,9 +199,11 @@ def scored(evidence: ItemEvidence, seed: int = 0) -> Floats:
         if not 0 < right.sum() < right.size:
             continue  # nothing tells the blocks apart
         telling = [block for block in blocks if shift_p(base[learn], block[learn], right) < _TELLING]
-        slope, effects = learned_effects(base[learn], [block[learn] for block in telling], right)
-        for block, own in zip(telling, effects, strict=True):
-            scores[fold == one] += block[fold == one] @ own / max(slope, _FLATTEST)
+        shift = np.concatenate([np.empty((base.size, 0)), *telling], 1)
+        table = np.concatenate([np.ones((base.size, 1)), base[:, None], shift], 1)
+        precision = np.repeat([_FREE, _EFFECTS], [2, shift.shape[1]])
+        _, slope, *effects = _newton(table[learn], right, precision)
+        scores[fold == one] += shift[fold == one] @ np.array(effects) / max(slope, _FLATTEST)
     return scores
 
 
@@ -231,45 +233,14 @@ def shift_p(base: Floats, block: Floats, right: Floats) -> float:
     return float(scipy.stats.chi2.sf(statistic, rank)) if rank else 1.0
 
 
-def _newton(table: Floats, right: Floats, precision: Floats, start: Floats | None = None) -> Floats:
+def _newton(table: Floats, right: Floats, precision: Floats) -> Floats:
     """A ridge logistic regression's coefficients, by Newton's method."""
-    found = np.zeros(table.shape[1]) if start is None else start
+    found = np.zeros(table.shape[1])
     for _ in range(_STEPS):
         likely = scipy.special.expit(table @ found)
-        step = np.linalg.solve(
-            _bend(table, likely, precision), table.T @ (right - likely) - precision * found
-        )
+        bend = (table * (likely * (1 - likely))[:, None]).T @ table + np.diag(precision)
+        step = np.linalg.solve(bend, table.T @ (right - likely) - precision * found)
         found = found + np.clip(step, -_LONGEST, _LONGEST)
         if np.abs(step).max() < 1e-6:
             break
     return np.asarray(found)
-
-
-def _bend(table: Floats, likely: Floats, precision: Floats) -> Floats:
-    return np.asarray((table * (likely * (1 - likely))[:, None]).T @ table + np.diag(precision))
-
-
-def learned_effects(base: Floats, blocks: Sequence[Floats], right: Floats) -> tuple[float, list[Floats]]:
-    """A logistic regression of right labels on a score and on what might shift it.
-
-    The effects of each block are normal around 0, with a variance of the block's own that the data choose
-    (MacKay 1992, Neural Computation 4, 415-447): a block that explains nothing has effects near 0.
-
-    Returns:
-        The score's slope, and the effects of each block.
-    """
-    table = np.concatenate([np.ones((base.size, 1)), base[:, None], *blocks], 1)
-    block = np.repeat(np.arange(len(blocks) + 1), [2, *(one.shape[1] for one in blocks)])
-    precision = np.r_[_FREE, np.ones(len(blocks))]
-    found = np.zeros(table.shape[1])
-    for _ in range(_ROUNDS):
-        found = _newton(table, right, precision[block], found)
-        spread = np.diag(np.linalg.inv(_bend(table, scipy.special.expit(table @ found), precision[block])))
-        before = precision.copy()
-        for one in range(1, precision.size):
-            own = block == one
-            fitted = own.sum() - precision[one] * spread[own].sum()
-            precision[one] = np.clip(fitted / max(float(found[own] @ found[own]), 1e-12), *_PRECISIONS)
-        if np.abs(np.log(precision / before)).max(initial=0.0) < 0.05:
-            break
-    return float(found[1]), [found[block == one] for one in range(1, precision.size)]

@@ -1,4 +1,4 @@
-"""How far down a score labels can be accepted, and whether every group is treated alike."""
+"""How far down a score labels can be accepted."""
 
 from __future__ import annotations
 
@@ -242,12 +242,3 @@ def _first_that_forgives(sets: Checked, wrong: int, error: float, risk: float) -
         return bool(one.checked[0] > wrong and one.p(error)[0] <= risk)
 
     return bisect_left(range(sets.size.size), True, key=passes)
-
-
-def fisher_p(own: Mask, others: Mask, wrong: Mask) -> float | None:
-    """Fisher's exact p, one-sided: as many wrong ones among a group's own, had they been dealt at random."""
-    here, there = int(own.sum()), int(others.sum())
-    if not here or not there:
-        return None
-    bad = int((wrong & (own | others)).sum())
-    return float(scipy.stats.hypergeom.sf(int((wrong & own).sum()) - 1, here + there, bad, here))

@@ -15,7 +15,7 @@ from quaver.core.records import NO_LABEL, Estimate
 from quaver.core.rows import cell_columns, defined
 from quaver.report.estimate_index import Results
 from quaver.report.page_words import beginning
-from quaver.report.tables.table import Table, amount, estimates_table, listed, share, tally, text
+from quaver.report.tables.table import Table, estimates_table, listed, share, tally, text
 
 _STATUSES = ("valid", "no_label", "ambiguous", "refused", "empty", "error")
 _WORST, _LONGEST = 20, 300
@@ -67,7 +67,6 @@ def page_tables(results: Results, deviations: Deviations | None, behind: Behind 
             (
                 *(text("group", "column"), text("level", "level"), tally("open items", "items")),
                 *(share("accepted", "share"), *_CHECKED, share("at most wrong", "at_most")),
-                *(amount("p", "p"), text("verdict", "verdict")),
             ),
         ),
     }
