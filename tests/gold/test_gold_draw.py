@@ -7,11 +7,12 @@ import pytest
 from quaver.gold.gold_draw import (
     FLOOR,
     OTHER,
-    Predicted,
+    doubt_about,
     drawn,
     expected_width,
     first_draw,
     joined,
+    label_probabilities,
     predicted_labels,
     probabilities,
     strata_of,
@@ -27,47 +28,50 @@ FRAME = pl.DataFrame(
 
 
 def test_shares_of_valid_answers_become_probabilities():
-    found = predicted_labels(FRAME, ["3", "2", "1"], ["a", "b"])
-    assert found.answers.tolist() == [0, 3, 4]
-    assert found.shares[2].tolist() == [1, 0]
-    assert found.probabilities[2].tolist() == pytest.approx([4.5 / 5, 0.5 / 5])
-    assert found.probabilities[0].tolist() == [0.5, 0.5]
-    assert found.strata == [
+    shares, answers = predicted_labels(FRAME, ["3", "2", "1"], ["a", "b"])
+    assert answers.tolist() == [0, 3, 4]
+    assert shares[2].tolist() == [1, 0]
+    likely = label_probabilities(shares, answers)
+    assert likely[2].tolist() == pytest.approx([4.5 / 5, 0.5 / 5])
+    assert likely[0].tolist() == [0.5, 0.5]
+    assert strata_of(["a", "b"], shares, 100) == [
         "predicted=no label, disagreement=split",
         "predicted=b, disagreement=split",
         "predicted=a, disagreement=agreed",
     ]
-    assert found.doubt.argmax() == 0
-    assert found.doubt.argmin() == 2
+    assert (doubt_about(likely).argmax(), doubt_about(likely).argmin()) == (0, 2)
 
 
 def test_no_annotations_is_no_knowledge():
     found = predicted_labels(None, ["1"], ["a", "b", "c", "d"])
-    assert found.probabilities.tolist() == [[0.25] * 4]
+    assert label_probabilities(*found).tolist() == [[0.25] * 4]
 
 
 def test_strata_are_the_models_labels_and_small_ones_are_joined():
     items = [str(at) for at in range(100)]
     labels = ["a"] * 60 + ["b"] * 38 + ["c", "d"]
     frame = pl.DataFrame({"item": items, "label": labels, "evaluator": ["e"] * 100})
-    found = strata_of(predicted_labels(frame, items, ["a", "b", "c", "d"]), 20)
+    codes = ["a", "b", "c", "d"]
+    found = strata_of(codes, predicted_labels(frame, items, codes)[0], 20)
     assert {*found} == {f"predicted={one}, disagreement=agreed" for one in "ab"} | {OTHER}
 
 
 def population(seed=3, size=400):
+    """The shares of each item's answers, and each label's probability."""
     rng = np.random.default_rng(seed)
     sure = rng.choice([0.02, 0.1, 0.5, 0.9], size, p=[0.3, 0.3, 0.2, 0.2])
     shares = np.stack([sure, 1 - sure], axis=1)
-    return Predicted([f"i{at}" for at in range(size)], ["a", "b"], shares, np.full(size, 4.0))
+    return shares, label_probabilities(shares, np.full(size, 4.0))
 
 
 @pytest.mark.parametrize("design", ["simple", "stratified"])
 def test_the_width_is_that_of_the_difference_estimator(design):
     """Labels drawn as the prompts predict, items drawn anew, 200 times: the spread of the estimates."""
-    predicted = population()
-    p = predicted.probabilities[:, 0]
-    worth = None if design == "simple" else predicted.doubt
-    before = first_draw(list(predicted.items), predicted.strata if design == "stratified" else None)
+    shares, likely = population()
+    p = likely[:, 0]
+    worth = None if design == "simple" else doubt_about(likely)
+    strata = strata_of(["a", "b"], shares, 400) if design == "stratified" else None
+    before = first_draw([f"i{at}" for at in range(p.size)], strata)
     chances = probabilities(before, 80, worth)
     rng = np.random.default_rng(1)
     found = []
@@ -77,7 +81,7 @@ def test_the_width_is_that_of_the_difference_estimator(design):
         found.append(p.mean() + (here / chances * (truth - p)).sum() / p.size)
     of_items = 4 * 1.96**2 * (p.mean() * (1 - p.mean())) / p.size  # that the items themselves are a sample
     width = np.sqrt(4 * 1.96**2 * np.var(found) + of_items)
-    assert expected_width(predicted, chances) == pytest.approx(width, rel=0.14)
+    assert expected_width(likely, chances) == pytest.approx(width, rel=0.14)
 
 
 ITEMS = [f"i{at}" for at in range(60)]

@@ -32,9 +32,12 @@ def test_what_it_returns_becomes_text(given, text):
     assert (response.text, response.finish) == (text, "stop")
 
 
-@pytest.mark.parametrize(
-    "annotate", [lambda text: "a", lambda text, messages: "a", lambda text, prompt, more: "a", lambda: "a"]
-)
+def test_a_function_with_its_own_prompt_gets_the_text_alone():
+    assert one(model(str.upper), request("a text")).text == "A TEXT"
+    assert one(model(lambda text: text[::-1]), request("a text")).text == "txet a"
+
+
+@pytest.mark.parametrize("annotate", [lambda text, prompt, more: "a", lambda: "a"])
 def test_one_that_cannot_take_what_it_is_given_is_refused_before_it_is_asked(annotate):
     with pytest.raises(ModelError, match="arguments") as caught:
         model(annotate)

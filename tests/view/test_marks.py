@@ -189,13 +189,10 @@ def _gold(browser, *items):
     return [row["gold"] for row in rows]
 
 
-def test_a_gold_label_of_the_table_stays_unless_it_is_to_be_replaced(browser, path):
+def test_labels_that_people_gave_stand_in_place_of_the_tables(browser, path):
     _marked(browser, ("i0", "ada", "pos"), ("i1", "ada", "pos"), ("i3", "ada", "neu"))
     _marked(browser, ("i3", "ben", "neu"), ("i0", "ben", "pos"), ("i1", "ben", "pos"))
     browser.post(f"{ALL}/gold")
-    again(studies_of([path])["tones"])
-    assert _gold(browser, "i0", "i1", "i3") == ["pos", "neg", "neu"]
-    browser.post(f"{ALL}/gold", json={"replace": True})
     again(studies_of([path])["tones"])
     assert _gold(browser, "i0", "i1", "i3") == ["pos", "pos", "neu"]
 

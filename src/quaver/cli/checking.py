@@ -30,7 +30,7 @@ from quaver.study.labelling.label_options import LabelOptions
 if TYPE_CHECKING:
     from quaver.report.findings.recommendation import NextStep
     from quaver.report.findings.verdict_card import Card
-    from quaver.study.checking.check_design import PreparedCheck
+    from quaver.study.checking.check_design import Check
     from quaver.study.labelling.labelling import Labelling
     from quaver.study.session import Study
 
@@ -66,7 +66,7 @@ def check_command(
 
 def _checked(file: Path, options: CheckOptions, function: str | None, *, yes: bool) -> dict[str, Any]:
     """Make a check; its document."""
-    from quaver.study.checking.check_design import judged, prepared_check
+    from quaver.study.checking.check_design import prepared_check
 
     if function:
         options["model"] = function_of(function)
@@ -84,22 +84,21 @@ def _checked(file: Path, options: CheckOptions, function: str | None, *, yes: bo
     )
     later = f"To go on later: {_run(prepared, function)}"
     _ask(prepared.study, "The check", yes=yes or bool(options["budget"]), later=later)
-    found = judged(prepared)
-    then = _next(found.verdict, prepared, file, function)
-    say_card(found.verdict, then)
+    then = _next(prepared.verdict, prepared, file, function)
+    say_card(prepared.verdict, then)
     screen.print()
-    say(f"The report: {found.report}")
-    say(f"The study file, to change and run again: {found.file}")
+    say(f"The report: {prepared.report}")
+    say(f"The study file, to change and run again: {prepared.file}")
     return {
         "taken": [{"role": one.role, "what": one.column, "why": one.why} for one in prepared.taken],
-        "verdict": verdict_document(found.verdict),
+        "verdict": verdict_document(prepared.verdict),
         "next": then,
-        "report": found.report,
-        "study": found.file,
+        "report": prepared.report,
+        "study": prepared.file,
     }
 
 
-def _run(prepared: PreparedCheck, function: str | None) -> str:
+def _run(prepared: Check, function: str | None) -> str:
     """How to ask the rest of a check."""
     given = f" --function {prepared.study.spec.models[0].name}={function}" if function else ""
     return f"quaver run {shlex.quote(str(prepared.file.parent))}{given}"
@@ -112,7 +111,7 @@ _OF_ALL_FIELDS: Final = (
 """Steps that are taken for all fields at once."""
 
 
-def _next(card: Card, prepared: PreparedCheck, path: Path, function: str | None) -> str:
+def _next(card: Card, prepared: Check, path: Path, function: str | None) -> str:
     """What to type after a verdict; of several fields, about that whose labels may be used least."""
     from quaver.report.findings.verdict_card import best_of
 

@@ -52,7 +52,6 @@ JsonLinesOption = Annotated[bool, typer.Option("--json", help="Print one JSON ob
 LevelOption = Annotated[
     Level, typer.Option(help="Level of measurement; jaccard or masi for cells such as a;b.")
 ]
-EncodingOption = Annotated[str, typer.Option(help="Encoding of a text file.")]
 SeparatorOption = Annotated[
     str | None, typer.Option(help=r"What separates the cells, if it is not a comma: ';', '\t'.")
 ]

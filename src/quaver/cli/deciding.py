@@ -185,7 +185,6 @@ def gold_command(
     take: list[Path] | None = None,
     coder: str | None = None,
     apart: str | None = None,
-    replace: bool = False,
     adjudicate: Annotated[str | None, typer.Option(metavar="NAME")] = None,
     rule: str | None = None,
     as_json: JsonOption = False,
@@ -205,7 +204,6 @@ def gold_command(
       take: Take back a file of labels.
       coder: Who labelled, where the file does not say.
       apart: Why these items were chosen, if not by the design; they are kept apart.
-      replace: Let labels kept apart take the place of the gold labels that the items came with.
       adjudicate: Who decides where coders disagree; writes their sheet.
       rule: majority: the label of more than half of the coders holds; or adjudicator.
 
@@ -237,14 +235,10 @@ def gold_command(
         files = gold.sheets(form)  # type: ignore[arg-type]
     elif settles:
         files = gold.adjudicate(adjudicate, rule=rule, form=form)  # type: ignore[arg-type]
-    left_out = False
     for path in take or ():
-        taken = gold.take(path, coder=coder, apart=apart, replace=replace)
-        left_out |= bool(taken.left_out)
+        taken = gold.take(path, coder=coder, apart=apart)
         if not as_json:
             say(f"{path}: {taken}")
-    if left_out and not as_json:
-        say("With --replace, these labels count in the place of those that the items came with.")
     _report(gold, found, files, as_json=as_json)
     if files and not as_json:
         is_sheet = len(files) == 1 and form == "xlsx"  # other forms have a list of codes beside
@@ -346,11 +340,10 @@ def _show(acceptance: Acceptance) -> None:
     screen.print(table(("at most wrong", *heads), rows))
     if acceptance.groups:
         shown = [
-            (group.column, group.level, *map(_share, (group.share, group.at_most)), group.verdict)
-            for group in acceptance.groups
+            (group.column, group.level, *_cells(group), _share(group.at_most)) for group in acceptance.groups
         ]
         screen.print()
-        screen.print(table(("group", "level", "accepted", "at most wrong", "verdict"), shown))
+        screen.print(table(("group", "level", *heads, "at most wrong"), shown))
 
 
 def _share(value: float | None) -> str:

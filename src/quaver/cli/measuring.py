@@ -13,15 +13,12 @@ from typing_extensions import Unpack
 
 from quaver.cli.command_options import (
     HERE,
-    EncodingOption,
     FieldOption,
     FileArgument,
     FolderOption,
     FunctionOption,
     JsonLinesOption,
     LevelOption,
-    SeparatorOption,
-    SheetOption,
     StudyArgument,
     open_study,
     parts,
@@ -31,7 +28,7 @@ from quaver.cli.command_options import (
 from quaver.cli.console import print_estimates, say, say_heading, screen, show, table
 from quaver.cli.run_display import say_quality
 from quaver.core.number_format import decimals, p_heading, rounded, short_name, span
-from quaver.study.imports.import_options import CellOptions
+from quaver.study.imports.import_options import TableOptions
 
 if TYPE_CHECKING:
     from quaver.core.records import Estimate
@@ -140,7 +137,7 @@ Missing = Literal["drop", "category"]
 """What an answer without a valid label counts as."""
 
 
-@with_options(CellOptions)
+@with_options(TableOptions)
 def agreement_command(
     file: FileArgument,
     label: list[str],
@@ -152,13 +149,9 @@ def agreement_command(
     level: LevelOption = "nominal",
     resamples: Annotated[int, typer.Option(min=0)] = 1000,
     seed: int = 0,
-    encoding: EncodingOption = "utf-8",
-    separator: SeparatorOption = None,
-    sheet: SheetOption = None,
-    quote: Literal["none"] | None = None,
     distinct: bool = False,
     as_json: JsonLinesOption = False,
-    **cells: Unpack[CellOptions],
+    **options: Unpack[TableOptions],
 ) -> None:
     """Measure agreement in any table of annotations.
 
@@ -174,7 +167,6 @@ def agreement_command(
       missing: Leave missing labels out, or count them as a category.
       resamples: 0 for no interval.
       seed: Root seed.
-      quote: none where quotation marks are text like any other.
       distinct: Keep labels apart that differ only in capitals, white space or how a number is written.
 
     Examples:
@@ -192,16 +184,12 @@ def agreement_command(
         label=label,
         by=by or (),
         labels=parts(valid, "--valid") or None,
-        quote=quote,
         distinct=distinct,
-        **cells,
         level=level,
         missing=missing,
         resamples=resamples,
         seed=seed,
-        encoding=encoding,
-        separator=separator,
-        sheet=sheet,
+        **options,
     )
     if as_json:
         print_estimates(estimates)

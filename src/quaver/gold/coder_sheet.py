@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any, Final, Literal
 
-from quaver.core.label_values import NO_LABELS, Codebook, TaskField, fields_in, single_labels
+from quaver.core.label_values import NO_LABELS, TaskField, fields_in, single_labels
 from quaver.core.number_format import enumeration
 from quaver.core.records import OF_SETS, LabelSet, Numbers
 from quaver.core.spreadsheet import safe_cell
@@ -60,10 +60,10 @@ Kind = Literal["label", "set", "number"]
 """What stands in a cell: one of the codes, a set of them, or a number."""
 
 _WRITE: Final[Mapping[Kind, str]] = {
-    "label": "rite the code of one label beside each text, exactly as in the list of codes.",
-    "set": "rite beside each text the codes of all labels that apply, exactly as in the list of codes, "
+    "label": "write the code of one label beside each text, exactly as in the list of codes.",
+    "set": "write beside each text the codes of all labels that apply, exactly as in the list of codes, "
     f"with ; between them, and {NO_LABELS} where none applies.",
-    "number": "rite a number beside each text, with digits and a point, without a unit.",
+    "number": "write a number beside each text, with digits and a point, without a unit.",
 }
 
 
@@ -144,8 +144,7 @@ class Sheet:
         if self.coders:
             parts = ["The coders disagree on these items. Decide which label is right."]
         for kind, columns in kinds.items():
-            several = isinstance(self.labels, Codebook)
-            parts.append(f"In {enumeration(columns)}, w{_WRITE[kind]}" if several else f"W{_WRITE[kind]}")
+            parts.append(f"In {enumeration(columns)}, {_WRITE[kind]}")
         return " ".join([*parts, _HOW_TO_RETURN])
 
 

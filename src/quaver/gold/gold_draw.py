@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final, Literal
 
@@ -181,58 +180,33 @@ SPLIT = 0.75
 """An item's prompts are split where fewer than this share of its answers give the most frequent label."""
 
 
-@dataclass(frozen=True, slots=True)
-class Predicted:
-    """The prompts' labels of each item, as probabilities.
+def label_probabilities(shares: Floats, answers: Floats) -> Floats:
+    """The probability of each label of each item: the shares of its answers, drawn towards equal ones.
 
-    Attributes:
-        items: The ids.
-        labels: The codes.
-        shares: The share of an item's valid answers that give each label, shape (items, labels); 0 in all
-            where it has none.
-        answers: How many answers an item has a label from.
+    ``p = (m · share + 1 / L) / (m + 1)`` with ``m`` answers (4 at most) and ``L`` labels, so that
+    a label on which eight prompts agree still counts as wrong at times.
     """
+    weight = np.minimum(answers, _INDEPENDENT)[:, None]
+    found: Floats = (weight * shares + 1 / shares.shape[1]) / (weight + 1)
+    return found
 
-    items: Sequence[str]
-    labels: Sequence[str]
-    shares: Floats
-    answers: Floats
 
-    @property
-    def probabilities(self) -> Floats:
-        """The probability of each label: the shares, drawn towards equal ones.
-
-        ``p = (m · share + 1 / L) / (m + 1)`` with ``m`` answers (4 at most) and ``L`` labels, so that
-        a label on which eight prompts agree still counts as wrong at times.
-        """
-        weight = np.minimum(self.answers, _INDEPENDENT)[:, None]
-        probabilities: Floats = (weight * self.shares + 1 / len(self.labels)) / (weight + 1)
-        return probabilities
-
-    @property
-    def doubt(self) -> Floats:
-        """For each item, the standard deviation that is expected of its residual, over all labels."""
-        doubt: Floats = np.sqrt(np.maximum(1 - (self.probabilities**2).sum(1), 0.0))
-        return doubt
-
-    @property
-    def strata(self) -> list[str]:
-        """Each item's most frequent label, and whether its answers are ``agreed`` on it or ``split``."""
-        names = np.array([*self.labels, "no label"], dtype=object)
-        modal = names[np.where(self.answers > 0, self.shares.argmax(1), -1)]
-        split = np.where(self.shares.max(1, initial=0.0) >= SPLIT, "agreed", "split")
-        return [f"predicted={label}, disagreement={how}" for label, how in zip(modal, split, strict=True)]
+def doubt_about(probabilities: Floats) -> Floats:
+    """For each item, the standard deviation that is expected of its residual, over all labels."""
+    doubt: Floats = np.sqrt(np.maximum(1 - (probabilities**2).sum(1), 0.0))
+    return doubt
 
 
 def predicted_labels(
     annotations: pl.DataFrame | None,
     items: Sequence[str],
     labels: Sequence[str],
-) -> Predicted:
+) -> tuple[Floats, Floats]:
     """Count the labels that the prompts of a study gave to each item.
 
     Returns:
-        Each item's labels; items without answers have none.
+        The share of an item's valid answers that give each label, shape (items, labels), 0 in all where it
+        has none; and how many answers an item has a label from.
     """
     counts = np.zeros((len(items), len(labels)))
     if annotations is not None and annotations.height:
@@ -248,14 +222,13 @@ def predicted_labels(
         there = counted.join(rows, on="item").join(columns, on="label")
         counts[there["row"].to_numpy(), there["column"].to_numpy()] = there["len"].to_numpy()
     answers: Floats = counts.sum(1)
-    shares = counts / np.maximum(answers, 1)[:, None]
-    return Predicted(list(items), list(labels), shares, answers)
+    return counts / np.maximum(answers, 1)[:, None], answers
 
 
 _Z: Final = 1.959963984540054
 
 
-def expected_width(predicted: Predicted, chances: Floats) -> float:
+def expected_width(p: Floats, chances: Floats) -> float:
     """How wide the widest 95% interval of a label's corrected share is expected to be, from end to end.
 
     The variance of an estimate is ``Σ (1 / π_i − 1) e_i² / N² + s² / N``: that of the difference estimator
@@ -263,7 +236,7 @@ def expected_width(predicted: Predicted, chances: Floats) -> float:
     sample of texts like these; ``e_i² = p_i (1 − p_i)`` where the prompts' labels give a label the
     probability ``p_i``.
     """
-    p, size = predicted.probabilities, chances.size
+    size = chances.size
     mean = p.mean(0)
     weight = 1 / np.maximum(chances, 1e-300) - 1
     variance = (weight[:, None] * p * (1 - p)).sum(0) / size**2 + mean * (1 - mean) / size
@@ -302,13 +275,16 @@ OTHER: Final = "the rest"
 """The stratum of those that are too small to get two labels each."""
 
 
-def strata_of(predicted: Predicted, n: float) -> list[str]:
+def strata_of(labels: Sequence[str], shares: Floats, n: float) -> list[str]:
     """The stratum of each item in a sample of about a size: the models' label, and whether they agree on it.
 
-    >>> strata_of(predicted_labels(None, ["1", "2"], ["a", "b"]), 4)
-    ['predicted=no label, disagreement=split', 'predicted=no label, disagreement=split']
+    >>> strata_of(["a", "b"], np.array([[0.8, 0.2], [0.0, 0.0]]), 4)
+    ['predicted=a, disagreement=agreed', 'predicted=no label, disagreement=split']
     """
-    strata = predicted.strata
+    names, most = np.array([*labels, "no label"], dtype=object), shares.max(1, initial=0.0)
+    modal = names[np.where(most > 0, shares.argmax(1), -1)]
+    split = np.where(most >= SPLIT, "agreed", "split")
+    strata = [f"predicted={label}, disagreement={how}" for label, how in zip(modal, split, strict=True)]
     sizes = Counter(strata)
     small = {name for name, size in sizes.items() if size * n < FEWEST * len(strata)}
     return strata if len(small) < 2 else [OTHER if name in small else name for name in strata]

@@ -60,24 +60,38 @@ def _compiled(function: Any) -> str | None:
     return repr((code.co_code, code.co_names, [c for c in code.co_consts if not inspect.iscode(c)]))
 
 
-def _takes_messages(function: Callable[..., Any]) -> bool:
-    """Whether a function takes ``messages`` beside the text and the prompt."""
+def takes_text_alone(function: Callable[..., Any]) -> bool:
+    """Whether a function takes the text and no prompt."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # a builtin without a signature
         return False
-    takes = "messages" in signature.parameters
+    return _fits(signature, "") and not _fits(signature, "", "")
+
+
+def _fits(signature: inspect.Signature, *texts: str) -> bool:
     try:
-        signature.bind("", "", **({"messages": []} if takes else {}))
-    except TypeError as error:
+        signature.bind(*texts, **({"messages": []} if "messages" in signature.parameters else {}))
+    except TypeError:
+        return False
+    return True
+
+
+def _takes_messages(function: Callable[..., Any]) -> bool:
+    """Whether a function takes ``messages`` beside the text and the prompt."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return False
+    if not (_fits(signature, "", "") or _fits(signature, "")):
         raise ModelError(
             "the function has other arguments",
             where=getattr(function, "__qualname__", str(function)),
-            expected="annotate(text, prompt), or annotate(text, prompt, messages)",
-            found=f"{signature}: {error}",
+            expected="annotate(text), annotate(text, prompt), or annotate(text, prompt, messages)",
+            found=str(signature),
             fix="give it these arguments, and a default for any other",
-        ) from None
-    return takes
+        )
+    return "messages" in signature.parameters
 
 
 def _kind_of_function(function: Callable[..., Any]) -> Literal["plain", "async"]:
@@ -136,10 +150,11 @@ class Function(Defaults):
         annotate: Called as ``annotate(text, prompt)`` for every call, with the item's text and the
             instruction with its postfix, which it combines as it likes (it does not see the study's layout
             and system message). If it has an argument ``messages``, that receives everything a chat model
-            would see, as a list of ``{"role": …, "content": …}``; follow-ups need it. An exception becomes an
-            error response. It returns a text, a number, a dictionary or pydantic model (kept as JSON, for a
-            task with fields), or None (an empty answer); anything else is an error response, too. Twenty
-            different items in a row that fail end the run. An ``async def`` is called concurrently.
+            would see, as a list of ``{"role": …, "content": …}``; follow-ups need it. A function that holds
+            its own prompt is called as ``annotate(text)``. An exception becomes an error response. It returns
+            a text, a number, a dictionary or pydantic model (kept as JSON, for a task with fields), or None
+            (an empty answer); anything else is an error response, too. Twenty different items in a row that
+            fail end the run. An ``async def`` is called concurrently.
         version: A version of the function, for what its source does not show (a server behind it, a global).
             A new version asks everything again.
         concurrency: Maximum number of concurrent calls of an ``async def``.
@@ -159,7 +174,7 @@ class Function(Defaults):
         if _kind_of_function(annotate) == "async":
             self.conversation = self._conversation
         self._concurrency = concurrency
-        self._sees_messages = _takes_messages(annotate)
+        self._sees_messages, self._has_own_prompt = _takes_messages(annotate), takes_text_alone(annotate)
         self.abilities = Abilities(conversation=self._sees_messages)
         self._version = version
 
@@ -212,13 +227,17 @@ class Function(Defaults):
         if group:
             yield group
 
+    def _asked(self, prompt: Prompt) -> Any:
+        """What the function returns, called with what it takes."""
+        texts = (prompt.text,) if self._has_own_prompt else (prompt.text, prompt.question)
+        if self._sees_messages:
+            return self._annotate(*texts, messages=_turns(prompt))
+        return self._annotate(*texts)
+
     def _call(self, prompt: Prompt) -> Response:
         started = time.perf_counter()
         try:
-            if self._sees_messages:
-                answer = self._annotate(prompt.text, prompt.question, messages=_turns(prompt))
-            else:
-                answer = self._annotate(prompt.text, prompt.question)
+            answer = self._asked(prompt)
         except BaseException as error:  # an exception is that call's result
             if is_interrupt(error):
                 raise
@@ -234,5 +253,4 @@ class Function(Defaults):
 
     async def _answered(self, request: Request) -> Response:
         prompt, started = request.prompt, time.perf_counter()
-        seen = {"messages": _turns(prompt)} if self._sees_messages else {}
-        return await _awaited(self._annotate(prompt.text, prompt.question, **seen), started)
+        return await _awaited(self._asked(prompt), started)

@@ -20,7 +20,7 @@ from quaver.start.page_frame import (
     other_button,
     words,
 )
-from quaver.study.checking.check_design import MOST, PreparedCheck, left_to_ask, spends
+from quaver.study.checking.check_design import MOST, Check, left_to_ask, spends
 from quaver.study.checking.check_options import READERS
 from quaver.study.collection.forecast import Forecast
 from quaver.study.collection.study_status import StudyStatus
@@ -67,7 +67,7 @@ async def plan(page: StepPage) -> None:
     await show()
 
 
-def _plan(begun: BegunCheck) -> tuple[PreparedCheck, Forecast, bool]:
+def _plan(begun: BegunCheck) -> tuple[Check, Forecast, bool]:
     """The check, what is left to ask, and whether that costs money."""
     prepared = begun.prepared()
     return prepared, left_to_ask(prepared.study), spends(prepared.study)
@@ -86,7 +86,7 @@ def ask_for(forecast: Forecast, money: bool) -> str:
     return f"Ask {forecast.calls - forecast.stored:,} times{price}"
 
 
-def _show_plan(page: StepPage, prepared: PreparedCheck, forecast: Forecast, money: bool) -> None:
+def _show_plan(page: StepPage, prepared: Check, forecast: Forecast, money: bool) -> None:
     items = prepared.study.experiment.items
     beside, by_hand = sum(item.beside for item in items), sum(bool(item.known_gold) for item in items)
     drawn = forecast.items - beside

@@ -14,7 +14,7 @@ from quaver.core.label_decisions import Decision
 from quaver.core.options import options_in
 from quaver.core.replaced_file import document_in, replace_bytes, replace_document, writing
 from quaver.errors import QuaverError, StoreError, UnknownName
-from quaver.study.checking.check_design import PreparedCheck, prepared_check
+from quaver.study.checking.check_design import Check, prepared_check
 from quaver.study.checking.check_options import CheckOptions
 from quaver.study.checking.coding_sheet import coding_sheet, write_coding_sheet
 from quaver.study.checking.text_table import TextTable, read_text_table
@@ -151,7 +151,7 @@ class BegunCheck:
         self._source = ""
         self._table: tuple[tuple[int, int], Table] | None = None
         self._found: TextTable | None = None
-        self._prepared: tuple[Any, PreparedCheck] | None = None
+        self._prepared: tuple[Any, Check] | None = None
         self._read_given()
 
     def _read_given(self) -> None:
@@ -276,7 +276,7 @@ class BegunCheck:
 
     # ------------------------------------------------------------------------- asked
 
-    def prepared(self) -> PreparedCheck:
+    def prepared(self) -> Check:
         """The check, with its study file written; prepared anew where a file or an option has changed."""
         given = {name: one for name, one in self.options.items() if name in options_in(CheckOptions)}
         if "codebook" in given:

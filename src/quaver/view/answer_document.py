@@ -221,8 +221,7 @@ def to_gold(study: ViewedStudy, given: Given) -> dict[str, Any]:
     """Have the labels that people gave to items or answers taken as gold labels.
 
     Those of items that the gold sample has drawn count in it; others are kept apart. Of an item on which
-    people disagree ``quaver gold`` asks for another judgement, and a gold label that an item has stays unless
-    it is to be replaced.
+    people disagree ``quaver gold`` asks for another judgement.
 
     Returns:
         How many labels were taken, the file that they were written to, and the next step as a command.
@@ -238,8 +237,7 @@ def to_gold(study: ViewedStudy, given: Given) -> dict[str, Any]:
         rows = pl.DataFrame([*last.values()], schema=_GOLD_COLUMNS, orient="row")
         with replacing(path) as part, part.open("wb") as file:
             write_csv(rows, file, header=True)
-        replacing_others = ["--replace"] if given.body().replace else []
-        _run([*command, "--take", str(path), "--apart", _REASON, *replacing_others])
+        _run([*command, "--take", str(path), "--apart", _REASON])
     return {"labels": len(last), "file": str(path), "how": shlex.join(["quaver", *command])}
 
 

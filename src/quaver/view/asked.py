@@ -24,7 +24,6 @@ class Body(BaseModel):
     item: str = ""
     column: Annotated[StrictInt, Field(ge=0, le=_MOST)] | None = None
     who: str | None = None
-    replace: bool = False
 
 
 @dataclass(frozen=True, config=ConfigDict(populate_by_name=True))

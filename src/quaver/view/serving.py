@@ -47,7 +47,7 @@ def studies_of(paths: Sequence[Path], field: str | None = None) -> dict[str, Vie
             base = re.sub(r"[^\w.-]+", "-", f"{title} {of}".strip()).strip("-.") or "study"
             names = chain([base], (f"{base}-{number}" for number in count(2)))
             name = next(name for name in names if name not in result)
-            store, gold = source.files.responses, GoldFiles(source.folder, of).path("labels.csv")
+            store, gold = source.files.responses, GoldFiles(source.folder).path("labels.csv")
             result[name] = ViewedStudy(name, path.resolve(), _cache_of(path, source, of), of)
             result[name].files = [path, store, journal(store), gold]
     return result

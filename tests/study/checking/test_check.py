@@ -456,25 +456,9 @@ def test_named_columns_stand_in_the_study_file(tweets):
     assert not {"compare?", "group?"} & {one.role for one in found.taken}
 
 
-def test_the_only_column_with_few_values_and_the_only_one_of_codes_are_recognised(texts):
-    texts.write_text(texts.read_text().replace("id,tweet", "nr,tweet"))
-    whole = texts.read_text()
-    with pytest.raises(QuaverError, match="no labels"):
-        prepared(texts, to="whole")  # a value in every row may be a party
-    head, first, *others = whole.splitlines()
-    texts.write_text("\n".join([head, first.rpartition(",")[0] + ",", *others]))
-    found = prepared(texts)
-    assert (found.table.gold, found.table.item) == ("stance", "nr")
-    assert "the only one with few values" in {one.column: one.why for one in found.taken}["stance"]
-    rows = texts.read_text().splitlines()
-    parties = [*(["a", "b"] * 15)]
-    second = [f"{row},{party}" for row, party in zip(rows, ["party", *parties], strict=True)]
-    texts.write_text("\n".join(second))
-    assert prepared(texts, to="beside").table.gold == "stance"
-    second = [f"{row},{party}" for row, party in zip(rows, ["party", "", *parties[1:]], strict=True)]
-    texts.write_text("\n".join(second))
+def test_a_column_with_few_values_alone_is_none_of_labels(texts):
     with pytest.raises(QuaverError, match="no labels") as caught:
-        prepared(texts, to="other")
+        prepared(texts, to="whole")  # they may be parties
     assert "--gold" in str(caught.value.fix)
 
 

@@ -72,11 +72,6 @@ def test_a_quotation_mark_that_damages_the_file_names_the_option(tmp_path):
     assert check(path, quote="none").table.rows == 2
 
 
-def test_texts_with_two_hand_labels_are_said(tmp_path):
-    rows = [*texts(), ("900", "text number 3 ::favor", "against")]
-    assert "1 text with different hand labels" in said(check(table(tmp_path, rows)))
-
-
 def test_the_copy_keeps_rows_without_a_text_and_what_stood_around(tmp_path):
     rows = texts()
     rows[4] = ("004", "", "")

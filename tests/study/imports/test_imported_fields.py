@@ -155,11 +155,14 @@ def test_the_command_shows_what_the_columns_are(wide, monkeypatch):
     assert "a number (ratio)" in said.output
 
 
-def test_a_label_without_a_known_column_of_coders_has_one_too(tmp_path):
+def test_a_column_of_coders_with_another_name_is_to_be_named(tmp_path):
     lines = [f"t{at},{who},{'ab'[at % 2]}" for at in range(20) for who in ("anna", "ben")]
     path = written(tmp_path, "one.csv", "\n".join(["id,who,label", *lines]) + "\n")
-    _, decisions = import_annotations(path)
-    assert ("coder", "who") in {(one.role, one.column) for one in decisions}
+    with pytest.raises(QuaverError, match="one place") as caught:
+        import_annotations(path)
+    assert "coder" in str(caught.value.fix)
+    study, _ = import_annotations(path, coder="who")
+    assert study.annotations().height == 40
 
 
 def test_other_texts_for_a_fields_label_are_said_as_for_one_label(tmp_path):

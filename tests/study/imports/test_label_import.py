@@ -153,7 +153,7 @@ def test_a_sheet_as_spreadsheets_save_it(tmp_path):
             path, tmp_path / encoding, coders=("Müller", "Schäfer"), encoding=known, separator=";"
         )
         (why,) = [one.why for one in taken if one.role == "item"]
-        assert why == "recognised: each row has its own"
+        assert why == "no column was recognised"
         assert study.annotations().height == 3
         assert study.experiment.items[0].fields["Text"] == "Steuern; senken"
 
@@ -286,7 +286,7 @@ def test_what_is_no_label_is_named(tmp_path):
         ),
         (
             LONG,
-            {"item": "doc", "coder": "who", "label": "code", "gold": "who"},
+            {"item": "doc", "label": "code", "gold": "who"},
             QuaverError,
             "the labels of code and of who hardly meet",
         ),
@@ -342,7 +342,7 @@ def test_a_column_of_answers_is_not_taken_for_labels(tmp_path):
     study, taken = imported(tmp_path, _answers(), labels=["0", "1"])
     assert ("raw", "annotation") in [(one.role, one.column) for one in taken]
     assert study.annotations()["label"].cast(pl.String).to_list()[:4] == ["0", "1", "0", "1"]
-    with pytest.raises(QuaverError, match="not known") as caught:
+    with pytest.raises(QuaverError, match="fewer than two labels") as caught:
         import_annotations(tmp_path / "labels.csv", tmp_path / "other")
     assert "labels=" in (caught.value.fix or "")
 

@@ -94,18 +94,6 @@ def test_a_column_that_is_called_label_stays(tmp_path):
     assert labelled(path, ["a"]).read_text() == "text,LABEL,label (Quaver)\none,mine,a\n"
 
 
-def test_what_pandas_knows_of_its_table_stays(tmp_path):
-    pandas = pytest.importorskip("pandas")
-    pytest.importorskip("pyarrow")
-    path = tmp_path / "t.parquet"
-    frame = pandas.DataFrame(
-        {"text": ["one", "two"], "n": pandas.array([1, None], "Int64")}, index=["x", "y"]
-    )
-    frame.to_parquet(path)
-    found = pandas.read_parquet(labelled(path, ["a", None]))
-    pandas.testing.assert_frame_equal(found.drop(columns="label"), frame)
-
-
 def test_a_sign_alone_is_a_label(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("text\none\n", encoding="utf-8")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
+import json
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import wraps
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import Any, Final
@@ -25,14 +25,17 @@ from quaver.design.prompts.templates import literal
 from quaver.design.spec.models_spec import model_of_name
 from quaver.errors import ItemError, QuaverError, Unavailable
 from quaver.models.local.weights import find_weights
+from quaver.models.python_function import takes_text_alone
 from quaver.report.findings.verdict_card import Card
+from quaver.report.page_templates import template
 from quaver.score.parsing.languages import language_of, languages
 from quaver.study.checking.check_file import CheckDesign, sealed, study_text, write_check_file
-from quaver.study.checking.check_options import BUNDLED, CheckOptions, written_in
+from quaver.study.checking.check_options import BUNDLED, CheckOptions
 from quaver.study.checking.coding_sheet import coding_sheet
 from quaver.study.checking.text_table import TextTable, doubts_about, read_text_table
 from quaver.study.collection.forecast import Forecast
 from quaver.study.imports.columns import Table, table_of
+from quaver.study.imports.import_options import written_in
 from quaver.study.session import Study
 from quaver.study.sources.prices import price_given
 from quaver.study.sources.study_file_source import asking
@@ -98,45 +101,6 @@ def instruction_texts(
     return dict([*forms.items()][:n])
 
 
-_CALLED = inspect.signature(lambda text, prompt: None)
-
-
-def has_own_prompt(annotate: Callable[..., Any]) -> bool:
-    """Whether a function takes the text alone."""
-    try:
-        signature = inspect.signature(annotate)
-    except (TypeError, ValueError):  # a builtin without a signature
-        return False
-    return _takes(signature, "") and not _takes(signature, "", "")
-
-
-def _takes(signature: inspect.Signature, *arguments: str) -> bool:
-    try:
-        signature.bind(*arguments)
-    except TypeError:
-        return False
-    return True
-
-
-def with_prompt(annotate: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of the text alone as one that is handed a prompt too, and known by the same source."""
-    if inspect.iscoroutinefunction(annotate):
-
-        @wraps(annotate)
-        async def awaited(text: str, prompt: str) -> Any:
-            return await annotate(text)
-
-        awaited.__signature__ = _CALLED  # type: ignore[attr-defined]
-        return awaited
-
-    @wraps(annotate)
-    def called(text: str, prompt: str) -> Any:
-        return annotate(text)
-
-    called.__signature__ = _CALLED  # type: ignore[attr-defined]
-    return called
-
-
 _TOKENS_OF_SERVED = 256
 """What a model may write; one that reasons first gets room for that beside."""
 
@@ -157,15 +121,15 @@ _PILOT = 3
 
 
 @dataclass(frozen=True)
-class PreparedCheck:
-    """A check that has not asked anything yet.
+class Check:
+    """A check of the labels of some texts; prints as the verdict's three lines and where the report is.
 
     Attributes:
-        study: Its study.
-        file: The study file.
+        study: The study, to measure, export or run on.
+        file: The study file that the check leaves behind.
         table: What the table of texts holds.
         design: What is asked.
-        taken: What was decided, and why.
+        taken: What each column was taken for, and what else was decided.
     """
 
     study: Study
@@ -173,6 +137,25 @@ class PreparedCheck:
     table: TextTable
     design: CheckDesign
     taken: tuple[Decision, ...]
+
+    @cached_property
+    def verdict(self) -> Card:
+        """May the labels be used, what moves them, what to do next."""
+        return self.study.verdict()
+
+    @cached_property
+    def report(self) -> Path:
+        """The report, an HTML file."""
+        return self.study.report()
+
+    def __str__(self) -> str:
+        return f"{self.verdict}\nThe report: {self.report}\nThe study file: {self.file}"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        paths = f"The report: {escape(str(self.report))}<br>The study file: {escape(str(self.file))}"
+        return f"{self.verdict._repr_html_()}<p>{paths}</p>"
 
 
 def spends(study: Study) -> bool:
@@ -195,8 +178,8 @@ def left_to_ask(study: Study, *, pilot: bool = False) -> Forecast:
     return study.plan(pilot=_PILOT)
 
 
-def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckOptions]) -> PreparedCheck:
-    """Read a table, decide what each column is, and write the study file.
+def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckOptions]) -> Check:
+    """Read a table, decide what each column is, and write the study file; nothing is asked yet.
 
     Args:
         data: The texts; a `Table` that was read before is not read again.
@@ -210,8 +193,8 @@ def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckO
     file = home / "study.yaml"
     write_check_file(file, sealed(study_text(file, rows.path, table, design)), replaces=replaces)
     study = Study.open(file, functions=functions)
-    decided = (*table.taken, *doubts_about(rows, table.text, table.gold), *_decided(study, table, design))
-    return PreparedCheck(study, file, table, design, decided)
+    decided = (*table.taken, *doubts_about(rows, table.text), *_decided(study, table, design))
+    return Check(study, file, table, design, decided)
 
 
 def starting_file(source: Path, path: Path, **options: Unpack[CheckOptions]) -> tuple[str, list[Decision]]:
@@ -220,7 +203,7 @@ def starting_file(source: Path, path: Path, **options: Unpack[CheckOptions]) -> 
     rows = table_of(source, written_in(given))
     given["n"] = len(rows.rows)
     table, design, _ = _designed(rows, source.stem, given)
-    return study_text(path, source, table, design, starts=True), [*table.taken, *_hints(table, starts=True)]
+    return study_text(path, source, table, design, starts=True), [*table.taken, *_said(table, starts=True)]
 
 
 def _designed(
@@ -231,7 +214,7 @@ def _designed(
     given["labels"] = given["labels"] or tuple(book)
     table = read_text_table(rows, given)
     n, prompts, instruction = given["n"], given["prompts"], given["instruction"]
-    own = callable(given["model"]) and has_own_prompt(given["model"])
+    own = callable(given["model"]) and takes_text_alone(given["model"])
     asked, functions = model_entry(given["model"], given["base_url"], _asked_of_model(given))
     forms = prompts if prompts < REORDERED_FROM else (prompts + 1) // 2
     texts = (row.text(table.text) for row in rows.rows)
@@ -288,31 +271,26 @@ def model_entry(
     model: str | Callable[..., Any], base_url: str | None = None, beside: Mapping[str, Any] | None = None
 ) -> tuple[str | dict[str, Any], dict[str, Callable[..., Any]]]:
     """What stands in the study file for a model, and the function that goes with it."""
-    if isinstance(model, str) and base_url is not None:
-        return {**_at(base_url, model), **(beside or {})}, {}
-    if isinstance(model, str):
-        made = model_of_name(model, where="--model")
-        if made["use"] == "llamacpp":
-            _check_weights(made["model"])
-        return ({**made, **beside} if beside else model), {}
-    name = getattr(model, "__name__", "")
-    name = name if name.isidentifier() else "annotate"
-    return {"name": name, "use": "function"}, {name: with_prompt(model) if has_own_prompt(model) else model}
-
-
-def _at(base_url: str, model: str) -> dict[str, Any]:
-    """What stands in the study file for a model at an address: of a provider, or a name that it knows."""
-    if "/" not in model and model != BUNDLED:
-        return {"name": model, "use": "openai_compatible", "model": model, "base_url": base_url}
+    if not isinstance(model, str):
+        name = getattr(model, "__name__", "")
+        name = name if name.isidentifier() else "annotate"
+        return {"name": name, "use": "function"}, {name: model}
+    more = dict(beside or {})
+    if base_url is not None:
+        more["base_url"] = base_url
+    if base_url is not None and "/" not in model and model != BUNDLED:  # a name that the server knows
+        return {"name": model, "use": "openai_compatible", "model": model, **more}, {}
     made = model_of_name(model, where="--model")
-    if made["use"] in HERE:
+    if made["use"] in HERE and base_url is not None:
         raise QuaverError(
             "this model runs here, at no address",
             where="--base-url",
             expected="the name of a model that a server knows: --model NAME, or PROVIDER/NAME",
             found=model,
         )
-    return made | {"base_url": base_url}
+    if made["use"] in HERE:
+        _check_weights(made["model"])
+    return ({**made, **more} if more else model), {}
 
 
 def _check_weights(model: str) -> None:
@@ -337,69 +315,29 @@ def _made(model: str | Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _decided(study: Study, table: TextTable, design: CheckDesign) -> list[Decision]:
-    """What was decided beside the columns."""
-    decisions = _sampled(study, table, design)
-    decisions += _language(study, table, design)
-    if table.fields and asking(study.source).decided.task.held:
-        decisions.append(Decision("answers", "JSON with the fields alone", "the model can be held to them"))
-    elif design.is_held and not table.fields:
-        why = "the model runs here and is held to them"
-        decisions.append(Decision("answers", "the labels alone", why))
-    decisions += _hints(table)
-    instruction = study.spec.prompt.instruction
-    why = "yours" if design.is_own else "a plain default; --instruction gives yours"
-    if design.in_function:
-        instruction, why = "(in your function)", "it takes no prompt, so only repeats are compared"
-    return [*decisions, Decision("instruction", instruction, why)]
-
-
-def _language(study: Study, table: TextTable, design: CheckDesign) -> list[Decision]:
-    """In which language the prompts are, where that is not English throughout."""
-    role, of_texts = (
-        "language",
-        language_of(str(item.fields.get(table.text)) for item in study.experiment.items),
-    )
-    if design.language == WORDLESS:
-        return [Decision(role, "your instruction's own", "asked alone: Quaver has no other words in it")]
-    if design.language == ENGLISH and of_texts in (None, ENGLISH):
-        return []
-    why = "that of the texts" if design.language == of_texts else "that of the instruction"
-    if design.options["language"]:
-        why = "as asked for"
-    elif of_texts is not None and not design.is_own and of_texts not in words_by_language():
-        why = f"Quaver has no question in {languages()[of_texts]['name']}; --instruction gives yours"
-    return [Decision(role, languages()[design.language]["name"], why)]
-
-
-def _sampled(study: Study, table: TextTable, design: CheckDesign) -> list[Decision]:
-    """How many texts are drawn, and which labels they lack."""
-    if not design.sample:
-        return [Decision("texts", f"{table.rows:,}", "all")]
-    why = f"drawn at random, seed {design.options['seed']}"
-    decisions = [Decision("texts", f"{design.sample:,} of {table.rows:,}", why)]
+    """What was decided beside the columns: texts, language, form of the answers, instruction; and hints."""
     items = study.experiment.items
-    if more := sum(item.beside for item in items):
-        labelled = sum(bool(item.known_gold) for item in items)
-        others = "all others" if labelled >= table.known else "others"
-        why = f"{others} with a true label, for correctness alone"
-        decisions.append(Decision("texts", f"and {more:,}", why))
     drawn = {item.gold for item in items}
-    if missed := [label for label in table.labels if table.counts[label] and label not in drawn]:
-        why = "labels of none of the drawn texts; --n takes more"
-        decisions.append(Decision("texts", label_line(missed), why))
-    return decisions
+    missed = [label for label in table.labels if table.counts[label] and label not in drawn]
+    return _said(
+        table,
+        design=design,
+        more=sum(item.beside for item in items),
+        labelled=sum(bool(item.known_gold) for item in items),
+        missed=label_line(missed),
+        languages=languages(),
+        of_texts=language_of(str(item.fields.get(table.text)) for item in items),
+        known=words_by_language(),
+        held=asking(study.source).decided.task.held,
+        instruction=study.spec.prompt.instruction,
+    )
 
 
-def _hints(table: TextTable, *, starts: bool = False) -> list[Decision]:
-    """The columns that texts could be compared by, or grouped by: by options, or in the file that starts."""
-    hints = []
-    for name in table.few:
-        how = "`groups:` compares the labels" if starts else f"--compare {shlex.quote(name)} compares"
-        hints.append(Decision("compare?", name, f"few values; {how} by it"))
-    for name in table.repeating:
-        how = "`group:`" if starts else f"--group {shlex.quote(name)}"
-        hints.append(Decision("group?", name, f"its values repeat; {how}, if their texts are alike"))
-    return hints
+def _said(table: TextTable, *, starts: bool = False, **facts: Any) -> list[Decision]:
+    """The decisions of a template with a line for each; of a file that starts, hints at columns alone."""
+    page = template("terminal/check_decisions.txt")
+    text = page.render(table=table, starts=starts, shell=shlex.quote, **facts)
+    return [Decision(*json.loads(line)) for line in text.split("\n") if line]
 
 
 def run_agreed(study: Study, *, agreed: bool, batch: bool = False) -> str:
@@ -421,34 +359,6 @@ def consent_missing(plan: Forecast) -> QuaverError:
         found=f"{plan.calls - plan.stored:,} calls for {' and '.join(costs)}",
         fix="agree with --yes, or say what it may cost at most with --budget",
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """What a check found; prints as the verdict's three lines and where the report is.
-
-    Attributes:
-        study: The study, to measure, export or run on.
-        verdict: May the labels be used, what moves them, what to do next.
-        report: The report, an HTML file.
-        file: The study file that the check left behind.
-        taken: What each column was taken for, and what else was decided.
-    """
-
-    study: Study
-    verdict: Card
-    report: Path
-    file: Path
-    taken: tuple[Decision, ...]
-
-    def __str__(self) -> str:
-        return f"{self.verdict}\nThe report: {self.report}\nThe study file: {self.file}"
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        paths = f"The report: {escape(str(self.report))}<br>The study file: {escape(str(self.file))}"
-        return f"{self.verdict._repr_html_()}<p>{paths}</p>"
 
 
 @guarded
@@ -473,12 +383,7 @@ def check(data: Any, *, yes: bool = False, **options: Unpack[CheckOptions]) -> C
         QuaverError: A column, a label or a model is not there, or the model costs money and neither ``yes``
             nor ``budget`` agrees to it.
     """
-    prepared = prepared_check(data, **options)
-    run_agreed(prepared.study, agreed=yes or bool(options.get("budget")))
-    return judged(prepared)
-
-
-def judged(prepared: PreparedCheck) -> Check:
-    """The verdict on what a check has collected, with its report written."""
-    study = prepared.study
-    return Check(study, study.verdict(), study.report(), prepared.file, prepared.taken)
+    found = prepared_check(data, **options)
+    run_agreed(found.study, agreed=yes or bool(options.get("budget")))
+    _ = found.verdict, found.report  # which is written now
+    return found

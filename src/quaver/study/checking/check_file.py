@@ -16,8 +16,9 @@ from quaver.design.prompt_words import ENGLISH, postfix_for_labels
 from quaver.design.spec.json_schema import MODELINE, write_with_schema
 from quaver.errors import QuaverError
 from quaver.report.page_templates import template
-from quaver.study.checking.check_options import CheckOptions, written_in
+from quaver.study.checking.check_options import CheckOptions
 from quaver.study.checking.text_table import TextTable
+from quaver.study.imports.import_options import written_in
 
 _SEAL = "# Unchanged since `quaver check` wrote it: "
 

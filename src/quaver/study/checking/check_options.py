@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from quaver.core.options import Option
-from quaver.study.imports.import_options import CellOptions
+from quaver.study.imports.import_options import TableOptions
 
 BUNDLED: Final = "smollm2-135m-instruct"
 """The model that is asked where none is named."""
@@ -17,7 +17,7 @@ READERS: Final = ("marked_label", "label_match", "first_label", "answer_markers"
 """The evaluators that find one label in an answer's text, the default first."""
 
 
-class CheckOptions(CellOptions, total=False):
+class CheckOptions(TableOptions, total=False):
     """How a check is made; every option may be left out.
 
     Attributes:
@@ -62,10 +62,6 @@ class CheckOptions(CellOptions, total=False):
             ``check`` for data without a file.
         budget: US dollars to spend at most, which agrees to spending them.
         seed: Of the sample, and of every draw.
-        encoding: Of a text file.
-        separator: Between the cells of CSV.
-        sheet: Of a spreadsheet.
-        quote: ``"none"`` where quotation marks in a CSV or TSV file are text, and enclose no cells.
     """
 
     text: Annotated[str | None, Option("The column of texts.")]
@@ -99,13 +95,3 @@ class CheckOptions(CellOptions, total=False):
     to: Annotated[str | Path | None, Option("The folder for answers and report.")]
     budget: Annotated[float | None, Option("Spend at most this many US dollars.", above=0)]
     seed: Annotated[int, Option("Draws another sample.", 0)]
-    encoding: Annotated[str | None, Option("Encoding of a text file.")]
-    separator: Annotated[str | None, Option(r"What separates the cells, if it is not a comma: ';', '\t'.")]
-    sheet: Annotated[str | None, Option("The sheet of a spreadsheet, where several hold something.")]
-    quote: Annotated[Literal["none"] | None, Option("none: quotation marks are text like any other.")]
-
-
-def written_in(options: CheckOptions) -> dict[str, str]:
-    """How the file of texts is written, where that had to be said."""
-    names = ("encoding", "separator", "sheet", "quote")
-    return {name: str(value) for name in names if (value := options.get(name)) is not None}

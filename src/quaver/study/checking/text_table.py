@@ -9,28 +9,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
-from quaver.core.label_decisions import Decision, LabelRules, label_line, outside_label_set
-from quaver.core.labels import MISSING, TOLD_APART, LabelCells, folded, indistinct_labels, shown
+from quaver.core.label_decisions import EMPTY, Decision, LabelRules, label_line, outside_label_set
+from quaver.core.labels import TOLD_APART, LabelCells, folded, indistinct_labels, shown
 from quaver.core.number_format import count
 from quaver.design.items.table_files import Row
 from quaver.errors import ItemError, QuaverError
-from quaver.estimation.coded_columns import ordered
 from quaver.study.checking.check_options import CheckOptions
 from quaver.study.imports.columns import (
-    BY_VALUES,
     FEW_LABELS,
     MOST_LABELS,
     Table,
-    check_label_set,
-    id_by_values,
     id_column,
     label_columns,
+    read_labels,
     text_column,
 )
 from quaver.study.imports.field_columns import FieldColumn, named_fields
 from quaver.study.imports.import_options import label_rules
 
-_NAMED = ("text", "id", "group", "gold", "compare", "coders")
+_NAMED = ("text", "id", "gold", "group", "compare", "coders")
 """The options that name columns, each for one thing alone."""
 
 _SHOWN = {"text": "text", "item": "id", "id": "id", "gold": "true label"}
@@ -88,9 +85,9 @@ def read_text_table(table: Table, given: CheckOptions) -> TextTable:
         QuaverError: No column is recognised as that of the texts, or of the labels.
         ItemError: No row has a text.
     """
-    named = _take_named(table, given)
-    text = next(iter(named["text"]), None) or text_column(table)
-    item = next(iter(named["id"]), None)
+    named = table.take_named(given, dict(zip(_NAMED, _NAMED, strict=True)))
+    text, item, gold, group = (next(iter(named.get(role, ())), None) for role in _NAMED[:4])
+    text = text or text_column(table)
     if item and not table.identifies(item):
         raise QuaverError(
             "this column does not identify the rows",
@@ -103,12 +100,12 @@ def read_text_table(table: Table, given: CheckOptions) -> TextTable:
     rules = label_rules(given, ())
     found = TextTable(len(table.rows), text, item, fields=named_fields(table, given.get("fields", ()), rules))
     if not found.fields:
-        found.gold, found.coders = next(iter(named["gold"]), None), tuple(named["coders"])
+        found.gold, found.coders = gold, tuple(named.get("coders", ()))
         _find_labels(table, found, replace(rules, labels=tuple(given.get("labels", ()))))
     if item is None:
         why = "no column was recognised" + "; --id names it" * ("id" in given)
-        found.item = id_by_values(table, why)
-    found.group, found.compare = next(iter(named["group"]), None), tuple(named["compare"])
+        table.taken.append(Decision("item", "(the row's number)", why))
+    found.group, found.compare = group, tuple(named.get("compare", ()))
     _find_undecided(table, found)
     order = [*_SHOWN]
     decided = sorted(table.taken, key=lambda one: order.index(one.role) if one.role in order else len(order))
@@ -117,63 +114,21 @@ def read_text_table(table: Table, given: CheckOptions) -> TextTable:
     return found
 
 
-def _take_named(table: Table, given: CheckOptions) -> dict[str, list[str]]:
-    """Give the columns that are named their roles, each one."""
-    table.ignore(given.get("ignore", ()))
-    named: dict[str, list[str]] = {}
-    for role in _NAMED:
-        value: object = given.get(role) or ()
-        columns = [value] if isinstance(value, str) else value
-        named[role] = [table.column(str(name), role) for name in columns]  # type: ignore[attr-defined]
-        for column in named[role]:
-            if any(one.column == column for one in table.taken):
-                raise QuaverError(
-                    "this column is named twice",
-                    where=table.path.name,
-                    expected="a column of its own for the texts, the true labels and each coder",
-                    found=column,
-                )
-            table.take(role, column)
-    return named
-
-
 def _find_labels(table: Table, found: TextTable, rules: LabelRules) -> None:
     """Find the labels of a table of one variable, the true ones, and its coders."""
     gold, coders = found.gold or _gold(table, rules.labels), list(found.coders)
     if not (gold or coders):
-        coders = label_columns(table, rules.labels) or _few_labelled(table)
+        coders = label_columns(table, rules.labels, rules.unlabelled)
     _read_labels(table, found, gold, coders, rules)
-    if not coders:
-        cells, why = (
-            LabelCells(found.labels, unlabelled=rules.unlabelled),
-            "recognised: its values are the labels",
-        )
-        for name in table.free():
-            values = table.values(name)
-            if any(map(cells.label, values)) and all(map(cells.read, values)):
-                coders.append(table.take("coders", name, BY_VALUES))
-    if gold is None and len(coders) == 1:
+    if gold and not coders:
+        coders = label_columns(table, found.labels, rules.unlabelled)
+    elif len(coders) == 1 and not gold:
         (why,) = [one.why for one in table.taken if one.column == coders[0]]
         gold, coders = table.take("gold", coders[0], why), []
-    elif gold is None and coders:
+    elif coders and not gold:
         why = "the label of most coders counts as the true one"
         table.taken.append(Decision("gold", "(most coders)", why))
     found.gold, found.coders = gold, tuple(coders)
-
-
-def _few_labelled(table: Table) -> list[str]:
-    """The only column with few values in some of the rows, where nothing else says what the labels are.
-
-    People label some of the texts; a value in every row may be a party or a country as well.
-    """
-    most = min(FEW_LABELS, len(table.rows) // 3)
-    few = [name for name in table.free() if 1 < len(table.values(name)) <= most and table.counts(name)[""]]
-    if len(few) != 1 or table.free("gold") or table.free("label"):
-        return []
-    why = (
-        "recognised: the only one with few values, in some rows; --gold names another, --ignore leaves it out"
-    )
-    return [table.take("coders", few[0], why)]
 
 
 def _gold(table: Table, labels: Sequence[str]) -> str | None:
@@ -194,21 +149,20 @@ def _read_labels(
 ) -> None:
     """Read the label set, and what else stands in the table for one of its labels, or for none."""
     columns = [gold, *coders] if gold else list(coders)
-    counts = Counter[str]()
-    for column in columns:
-        counts.update({value: table.counts(column)[value] for value in table.values(column)})
-    written = rules.read(counts)
-    labels = tuple(rules.labels or ordered(written.labels))
-    if not labels:
+    if not (rules.labels or any(map(table.values, columns))):
         raise _no_labels(table)
-    where, most = "--labels", len(labels)
-    if columns and not rules.labels:
-        where = f"{table.path.name}: {gold or ', '.join(coders)}"
-        most = min(MOST_LABELS, max(FEW_LABELS, len(table.rows) // 2))
-    expected = f"two labels or more, at most {most} unless you list them"
-    fix = 'list them with --labels "one, another", or name the right column with --gold'
-    beside = "".join(f"; {one.column}: {one.why}" for one in written.decisions if one.role == "missing")
-    check_label_set(labels, most, where, expected, fix, beside)
+    most = min(MOST_LABELS, max(FEW_LABELS, len(table.rows) // 2))
+    where = "--labels" if rules.labels else f"{table.path.name}: {gold or ', '.join(coders)}"
+    written = read_labels(
+        table,
+        columns,
+        rules,
+        most,
+        where=where,
+        expected=f"two labels or more, at most {most} unless you list them",
+        fix='list them with --labels "one, another", or name the right column with --gold',
+    )
+    labels = written.labels
     if alike := indistinct_labels(labels):
         raise QuaverError(
             f"{shown(alike[0])} and {shown(alike[1])} cannot be told apart in an answer",
@@ -226,7 +180,7 @@ def _read_labels(
         )
         raise outside_label_set("the true label", f"{row.where}: {gold}", outside, labels, fix)
     table.taken.append(Decision("labels", label_line(labels), "named" if rules.labels else "all that occur"))
-    table.taken += written.decisions
+    table.taken += [one for one in written.decisions if one.column != EMPTY]
     found.labels, found.also = labels, {**written.also, **dict.fromkeys(written.missing)}
 
 
@@ -270,19 +224,19 @@ def _count_rows(table: Table, found: TextTable) -> None:
         )
     found.rows, found.blank = len(rows), len(table.rows) - len(rows)
     if found.fields:
-        columns = [name for one in found.fields for name in one.columns]
-        found.known = sum(any(row.get(name) not in (None, "") for name in columns) for row in rows)
+        of_fields = [name for one in found.fields for name in one.columns]
+        found.known = sum(any(row.get(name) not in (None, "") for name in of_fields) for row in rows)
         return
-    if gold := found.gold:
-        labels = (found.also.get(text, text) for text in (row.text(gold) for row in rows))
-        found.counts = Counter(label for label in labels if label)
-    none = [text for text, label in found.also.items() if label is None]
-    cells = LabelCells(found.labels, unlabelled=none)
-    by_coders = sum(any(cells.label(row.text(name)) for name in found.coders) for row in rows)
-    found.known = found.counts.total() or by_coders
+    also = {text: label for text, label in found.also.items() if label}
+    cells = LabelCells(found.labels, also, found.also.keys() - also.keys())
+    columns = (found.gold,) if found.gold else found.coders
+    given = [[cells.label(row.text(name)) for name in columns] for row in rows]
+    found.known = sum(map(any, given))
+    if found.gold:
+        found.counts = Counter(label for (label,) in given if label)
 
 
-def doubts_about(table: Table, text: str | None, gold: str | None) -> list[Decision]:
+def doubts_about(table: Table, text: str | None) -> list[Decision]:
     """What a person should know of a table before its texts are asked about, each with what to do."""
     found = dict[str, str]()
     if table.path.suffix.lower() in (".csv", ".tsv", ".tab"):
@@ -298,20 +252,7 @@ def doubts_about(table: Table, text: str | None, gold: str | None) -> list[Decis
             found[problem] = "not asked about; the labelled copy keeps them without a label"
         if garbled := sum(bool(_GARBLED.search(cell)) for cell in counts):
             found[f"{garbled:,} texts have signs of a wrong encoding"] = "save the table as UTF-8"
-    if text and gold:
-        pairs = {(_plain(row.text(text)), folded(row.text(gold))) for row in table.rows}
-        missing = {*map(folded, MISSING)}
-        labels = Counter(form for form, label in pairs if form and label not in missing)
-        if apart := sum(n > 1 for n in labels.values()):
-            found[f"{count(apart, 'text')} with different hand labels"] = (
-                "settle them, or accuracy counts some as wrong"
-            )
     return [Decision("table", problem, fix) for problem, fix in found.items()]
-
-
-def _plain(text: str) -> str:
-    """A text without what makes no difference to a reader."""
-    return " ".join(text.casefold().split())
 
 
 def _swallowed(row: Row, columns: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -30,7 +30,7 @@ from quaver.gold.coder_sheet import (
     label_of,
     written,
 )
-from quaver.gold.gold_draw import FEWEST, HOW, in_sample
+from quaver.gold.gold_draw import in_sample
 from quaver.gold.returned_labels import ADJUDICATES, current
 from quaver.study.analysis.annotation_frame import with_gold_of
 from quaver.study.sources.gold_files import GoldFiles, GoldSample
@@ -138,7 +138,7 @@ def sheets_of_round(
             ]
             if len(known) < len(fields):
                 left[item] = {column: gold[column].get(item, "") for column in known}
-        sheets.append(_sheet(source, sample, coder, left))
+        sheets.append(sheet_of(source, coder, left))
     return [sheet for sheet in sheets if sheet.rows]
 
 
@@ -146,16 +146,14 @@ def sheet_of_disagreements(source: StudySource, sample: GoldSample, adjudicator:
     """The items on which coders of a field disagree, with their labels."""
     still_open = dict(sorted(sample.settled.open.items()))
     given = {item: {label_of(one): label for one, label in own.items()} for item, own in still_open.items()}
-    sheet = _sheet(source, sample, adjudicator + ADJUDICATES, given)
+    sheet = sheet_of(source, adjudicator + ADJUDICATES, given)
     coders = dict.fromkeys(coder for row in sheet.rows for coder in still_open[row[ITEM]])
     return replace(sheet, coders=list(coders))
 
 
-def _sheet(
-    source: StudySource, sample: GoldSample, coder: str, items: Mapping[str, Mapping[str, str]]
-) -> Sheet:
+def sheet_of(source: StudySource, coder: str, items: Mapping[str, Mapping[str, str]]) -> Sheet:
     """A sheet of some items, each with the cells that are filled in."""
-    experiment, texts = source.experiment, drawn_texts(source, sample)
+    experiment, texts = source.experiment, item_texts(source, items)
     labels, by_id = experiment.labels, {item.id: item for item in experiment.items}
     rows = []
     for one, filled in items.items():
@@ -171,12 +169,12 @@ def _sheet(
     return Sheet(coder, rows, labels, question)
 
 
-def drawn_texts(source: StudySource, sample: GoldSample) -> dict[str, str]:
-    """The text of each item that was drawn, as the original prompt shows it."""
-    experiment, drawn = source.experiment, {*sample.drawn}
+def item_texts(source: StudySource, items: Iterable[str]) -> dict[str, str]:
+    """The text of each of some items, as the original prompt shows it; empty where texts are not here."""
+    experiment, wanted = source.experiment, {*items}
     writer = PromptWriter(experiment.variants[0], experiment.labels)
     known = source.has_texts
-    return {item.id: writer.text(item) if known else "" for item in experiment.items if item.id in drawn}
+    return {item.id: writer.text(item) if known else "" for item in experiment.items if item.id in wanted}
 
 
 def _labelled(coded: pl.DataFrame) -> set[tuple[str, str, str | None]]:
@@ -216,22 +214,6 @@ def pack_gold(files: GoldFiles, folder: Path, *, texts: bool) -> None:
         packed.forget_notes()
 
 
-def _design_differences(sample: GoldSample) -> Iterator[str]:
-    """What of a gold sample's design its draw contradicts."""
-    rounds = sample.design["rounds"]
-    counts = dict(sample.draw.drop_nulls("round").group_by("round").len().iter_rows())
-    if sample.design["how"] != HOW:
-        yield "this is not how Quaver draws"
-    if counts.keys() - set(range(1, len(rounds) + 1)):
-        yield "its rounds are not those of the draw"
-    least = FEWEST * sample.draw["stratum"].n_unique()  # each stratum has so many, whatever is asked for
-    total = 0
-    for number, one in enumerate(rounds, 1):
-        total += counts.get(number, 0)
-        if not one["size"] <= total <= max(one["size"], least):
-            yield f"round {number}: {one['size']} items were asked for, and {total} are drawn"
-
-
 def gold_differences(source: StudySource, stored: pl.DataFrame) -> list[str]:
     """What of a bundle's gold sample does not follow from its seed, its probabilities and its labels.
 
@@ -244,7 +226,6 @@ def gold_differences(source: StudySource, stored: pl.DataFrame) -> list[str]:
         again = in_sample(sample.draw, sample.design["seed"])
         if not again.equals(sample.draw["drawn"], check_names=False):
             found.append("the items of the gold sample are not those that its seed and probabilities draw")
-        found += [f"gold/design.json: {one}" for one in _design_differences(sample)]
     if sample.is_empty:
         columns = stored.select(GOLD_COLUMNS[1:])
         filled = columns.null_count().sum_horizontal().item() < columns.height * columns.width

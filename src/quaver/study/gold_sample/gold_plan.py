@@ -20,9 +20,11 @@ from quaver.gold.gold_draw import (
     HOW,
     STRATA,
     Design,
+    doubt_about,
     drawn,
     expected_width,
     joined,
+    label_probabilities,
     predicted_labels,
     strata_of,
 )
@@ -95,8 +97,10 @@ def next_round(source: StudySource, sample: GoldSample, given: GoldOptions) -> t
     coders = coders_of(given["coders"] or before["coders"])
     overlap = before["overlap"] if given["overlap"] is None else given["overlap"]
     items = [item.id for item in source.experiment.items]
-    predicted = predicted_labels(_labels(source), items, source.experiment.labels.codes)
-    design = _design(source, sample, given["design"], has_labels=bool(predicted.answers.any()))
+    codes = source.experiment.labels.codes
+    shares, answers = predicted_labels(_labels(source), items, codes)
+    likely = label_probabilities(shares, answers)
+    design = _design(source, sample, given["design"], has_labels=bool(answers.any()))
     size, had = given["n"] or 0, len(sample.drawn)
     if size < 2 or (size <= had < len(items)):
         raise QuaverError(
@@ -109,25 +113,25 @@ def next_round(source: StudySource, sample: GoldSample, given: GoldOptions) -> t
     size, number = min(size, len(items)), len(rounds) + 1
     strata, worth = ["all"] * len(items), None
     if design["design"] == "stratified":
-        strata = strata_of(predicted, size)
+        strata = strata_of(codes, shares, size)
     population = joined(sample.draw, items, strata, number)
     if design["design"] == "stratified":
-        doubt = pl.DataFrame({"item": items, "doubt": predicted.doubt})
+        doubt = pl.DataFrame({"item": items, "doubt": doubt_about(likely)})
         column = population.join(doubt, on="item", how="left", maintain_order="left")["doubt"]
         worth = column.fill_null(column.mean()).to_numpy()
     draw = drawn(population, size, design["seed"], number=number, worth=worth)
     about = {"when": now(), "size": size, "coders": coders, "overlap": overlap}
     after = GoldSample({**design, "rounds": [*rounds, about]}, draw, sample.coded)
     chances = pl.DataFrame({"item": items}).join(draw, on="item", how="left", maintain_order="left")
-    shares = chances["probability"].to_numpy()
+    probabilities = chances["probability"].to_numpy()
     return after, GoldRound(
         design=design["design"],
         by=tuple(STRATA[design["design"]]),
         population=len(items),
         size=size,
         labels=ceil((size - had) * labels_per_item(len(coders), overlap) - 1e-9),
-        width=expected_width(predicted, shares),
-        rarest=float(np.min(shares @ predicted.probabilities)),
+        width=expected_width(likely, probabilities),
+        rarest=float(np.min(probabilities @ likely)),
         round=number,
         drawn=draw.filter(round=number).height,
     )

@@ -20,7 +20,7 @@ from quaver.gold.coder_sheet import CODER, assigned
 from quaver.gold.gold_draw import STRATA
 from quaver.gold.returned_labels import CODED_COLUMNS, ReturnedLabels, current, ratings
 from quaver.report.page_templates import template
-from quaver.study.gold_sample.coder_sheets import OWN_TABLE, drawn_texts
+from quaver.study.gold_sample.coder_sheets import OWN_TABLE, item_texts
 from quaver.study.gold_sample.gold_plan import now
 from quaver.study.sources.gold_files import GoldSample
 from quaver.study.sources.study_source import StudySource
@@ -144,21 +144,17 @@ class GoldTaken:
     Attributes:
         new: Labels of items that the coder had not labelled before.
         changed: Labels that replace another one of the same coder; the former one stays on record.
-        left_out: Items that came with another gold label, which stays.
         status: Where the sample stands now.
     """
 
     new: int
     changed: int
-    left_out: tuple[str, ...]
     status: GoldStatus
 
     def __str__(self) -> str:
         """What was taken, on one line."""
         changed = f", {self.changed:,} changed" if self.changed else ""
-        few = ", ".join(self.left_out[:5]) + ", …" * (len(self.left_out) > 5)
-        left_out = f"{count(len(self.left_out), 'item')} with another gold label left out ({few})"
-        return f"{count(self.new, 'new label')}{changed}" + f"; {left_out}" * bool(self.left_out)
+        return f"{count(self.new, 'new label')}{changed}"
 
 
 def checked_labels(
@@ -184,7 +180,7 @@ def checked_labels(
     Returns:
         The labels (`CODED_COLUMNS`), of which nothing is kept yet.
     """
-    texts = drawn_texts(source, sample)
+    texts = item_texts(source, sample.drawn)
     others = [item.id for item in source.experiment.items if item.id not in texts]
     sheet = ReturnedLabels(source.experiment.labels, texts, others, apart=apart is not None)
     read = sheet.read(rows, column, coder)
@@ -194,14 +190,6 @@ def checked_labels(
         pl.when(role="apart").then(pl.lit(apart)).otherwise(pl.lit(name)).alias("source"),
         pl.lit(now()).alias("when"),
     )
-
-
-def others_gold(source: StudySource, sample: GoldSample, read: pl.DataFrame) -> list[str]:
-    """The items of labels kept apart that came with another gold label, not taken from a file like it."""
-    gold = {item.id: item.gold for item in source.experiment.items}
-    apart = sample.of(source.gold_field).apart
-    pairs = read.filter(role="apart").select("item", "label").iter_rows()
-    return [item for item, label in pairs if item not in apart and gold[item] not in (None, label)]
 
 
 def known_labels(source: StudySource, sample: GoldSample) -> pl.DataFrame:

@@ -31,7 +31,6 @@ from quaver.study.gold_sample.gold_status import (
     checked_labels,
     gold_status,
     known_labels,
-    others_gold,
     with_labels,
 )
 from quaver.study.sources.gold_files import GoldSample
@@ -177,7 +176,6 @@ class StudyGold:
         *,
         coder: str | None = None,
         apart: str | None = None,
-        replace: bool = False,
     ) -> GoldTaken:
         """Take back a file of labels; all of it, or nothing if something in it is wrong.
 
@@ -188,12 +186,11 @@ class StudyGold:
             path: A sheet: .xlsx, .csv …
             coder: Who labelled, where the file does not say.
             apart: Why these items were chosen, where they were not drawn: ``"least stable first"``.
-                Their labels are kept apart from the sample; those of drawn items count in it.
-            replace: Whether these labels take the place of the gold labels that their items came with. Items
-                that came with another gold label are left out by default.
+                Their labels are kept apart from the sample, and count in the place of the gold labels that
+                the items came with; those of drawn items count in it.
 
         Returns:
-            How many labels are new or changed, which items were left out, and where the sample stands.
+            How many labels are new or changed, and where the sample stands.
 
         Raises:
             ItemError: An id, a label or a row is wrong.
@@ -206,17 +203,13 @@ class StudyGold:
             self._kept()
         path = Path(path)
         with changing(self._files.home) as change:
-            sample, left_out = self._files.sample(), list[str]()
-            rows = read_returned(path, list(self._fields))
-            checked = list[pl.DataFrame]()
+            sample = self._files.sample()
+            rows, checked = read_returned(path, list(self._fields)), list[pl.DataFrame]()
             for column, one in self._fields.items():
-                read = checked_labels(one, sample, rows, column, path.name, coder, apart)
-                stays = [] if replace else others_gold(one, sample, read)
-                checked.append(read.filter(~pl.col("item").is_in(stays)))
-                left_out += stays
+                checked.append(checked_labels(one, sample, rows, column, path.name, coder, apart))
             sample, new, changed = with_labels(sample, pl.concat(checked))
             self._files.put(change, sample)
-        return GoldTaken(new, changed, tuple(dict.fromkeys(left_out)), self._status(sample))
+        return GoldTaken(new, changed, self._status(sample))
 
     @guarded
     def adjudicate(

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
+from typing_extensions import Unpack
 
 from quaver.agreement.coefficients import (
     cohen_kappa,
@@ -18,7 +19,7 @@ from quaver.agreement.coefficients import (
     percent_agreement,
 )
 from quaver.agreement.ratings import label_set_of
-from quaver.core.arguments import guarded
+from quaver.core.arguments import guarded, taking
 from quaver.core.label_decisions import LabelRules, labels_outside
 from quaver.core.label_values import cell_labels, set_of
 from quaver.core.records import OF_SETS, LabelSet, Level
@@ -30,10 +31,11 @@ from quaver.estimation.cells import Missing, cells
 from quaver.estimation.coded_columns import frame_of
 from quaver.estimation.jackknife import Resampling
 from quaver.study.imports.columns import Table, table_of
-from quaver.study.imports.import_options import label_rules
+from quaver.study.imports.import_options import TableOptions, label_rules, written_in
 
 
 @guarded
+@taking(TableOptions)
 def measure_agreement(
     annotations: Any,
     *,
@@ -42,9 +44,6 @@ def measure_agreement(
     label: str | Sequence[str] = "label",
     by: Sequence[str] = (),
     labels: LabelSet | Sequence[Any] | None = None,
-    unlabelled: Sequence[str] = (),
-    label_is: Sequence[str] = (),
-    same: Sequence[str] = (),
     distinct: bool = False,
     level: Level | None = None,
     missing: Missing = "drop",
@@ -52,10 +51,7 @@ def measure_agreement(
     resamples: int = 1000,
     seed: int = 0,
     group: str | None = None,
-    encoding: str = "utf-8",
-    separator: str | None = None,
-    sheet: str | None = None,
-    quote: Literal["none"] | None = None,
+    **table: Unpack[TableOptions],
 ) -> Estimates:
     """Krippendorff's alpha, percent agreement, the kappas and Gwet's coefficient of any annotations.
 
@@ -67,9 +63,6 @@ def measure_agreement(
         label: Its column of labels, or the columns of a wide one, which are the raters.
         by: Columns whose combinations are measured apart.
         labels: The valid labels, in order: others count as missing, and are counted. All that occur, without.
-        unlabelled: What stands there where there is no label, beside empty cells and ``NA``, ``None`` …
-        label_is: What is a label, although it looks like a missing one: ``NA``.
-        same: Texts that are a label, as ``TEXT=LABEL``.
         distinct: Keep labels apart that differ only in capitals, white space, dashes or how a number is
             written.
         level: Level of measurement; nominal, or the label set's.
@@ -78,10 +71,7 @@ def measure_agreement(
         resamples: 0 for no interval.
         seed: Root seed.
         group: Resample the groups of items in this column.
-        encoding: Of a text file.
-        separator: Between the cells of CSV and TSV.
-        sheet: Of a spreadsheet, where several hold something.
-        quote: ``"none"`` where quotation marks in a CSV or TSV file are text, and enclose no cells.
+        **table: Those of `TableOptions`: ``separator``, ``unlabelled`` …
 
     Returns:
         Five estimates for each cell, six where ratings are numbers; they say in ``details["taken"]`` what
@@ -108,8 +98,7 @@ def measure_agreement(
         item, rater = item or _ROW, _CODER
     at = level or (labels.level if isinstance(labels, LabelSet) else "nominal")
     known = labels.codes if isinstance(labels, LabelSet) else tuple(map(str, labels or ()))
-    options = {"unlabelled": unlabelled, "label_is": label_is, "same": same, "distinct": distinct}
-    rules = label_rules(options, known, at, is_read=False)
+    rules = label_rules({**table, "distinct": distinct}, known, at, is_read=False)
     used = {"item": [item or "item"], "rater": _listed(rater), "by": list(by), "label": names}
     used["group"] = [] if group is None else [group]
     path = Path(annotations) if isinstance(annotations, str | Path) else None
@@ -117,8 +106,7 @@ def measure_agreement(
         if path is None:
             frame = frame_of(annotations)
         else:
-            written = {"encoding": encoding, "separator": separator, "sheet": sheet, "quote": quote}
-            frame, used = _of_file(table_of(path, written, "annotations"), used, at)
+            frame, used = _of_file(table_of(path, written_in(table), "annotations"), used, at)
         for role, columns in used.items():
             for name in columns:
                 if name not in (*frame.columns, _ROW, _CODER):

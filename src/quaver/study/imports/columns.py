@@ -9,17 +9,17 @@ import re
 import shlex
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
 
-from quaver.core.label_decisions import Decision, label_line
-from quaver.core.labels import MISSING, folded
-from quaver.core.number_format import composed
+from quaver.core.label_decisions import Decision, LabelRules, WrittenLabels, label_line
+from quaver.core.labels import MISSING, LabelCells, folded
 from quaver.design.items.table_files import Row, column_texts, read_rows
 from quaver.errors import ItemError, QuaverError, UnknownName
+from quaver.estimation.coded_columns import ordered
 from quaver.study.imports.import_options import ImportOptions
 
 _NAMES: Final[Mapping[str, Sequence[str]]] = tomllib.loads(
@@ -29,10 +29,8 @@ _SINGLE: Final = (
     *("label", "raw", "thinking", "coder", "prompt", "original", "decoding", "repeat", "text", "gold"),
     *("group", "item"),
 )
-_SEVERAL: Final = {"coders": "coders", "variant": "variant", "groups": "compare"}
+_SEVERAL: Final[Mapping[str, str]] = {"coders": "coders", "variant": "variant", "groups": "compare"}
 """Roles that several columns can have, each with its option."""
-_TELL_APART: Final = ("coder", "repeat", "decoding", "variant")
-"""The roles of columns that tell the annotations of one item apart."""
 
 _MISSING = frozenset(map(folded, MISSING))
 _MARKS = frozenset(("true", "false", "yes", "no", "1", "0", "1.0", "0.0"))
@@ -44,8 +42,6 @@ _LONGEST_LABEL = 100
 """A column with a longer text among more values than ``MOST_LABELS`` holds answers, not labels."""
 _LONG = 20
 """Characters: cells that are longer on average are texts rather than names or codes."""
-_CODE: Final = re.compile(r"[\w-]{1,40}")
-"""What an id may be, where nothing but its cells says that a column holds ids."""
 _SHOWN = 3
 """Cells that are no labels, of those that are shown."""
 NAMED: Final = "named"
@@ -106,10 +102,32 @@ class Table:
         self.taken.append(Decision(role, column, why))
         return column
 
-    def ignore(self, names: Sequence[str]) -> None:
-        """Take no notice of some columns."""
-        for name in names:
+    def take_named(self, given: Mapping[str, Any], roles: Mapping[str, str]) -> dict[str, list[str]]:
+        """Give the columns that options name their roles, each one, and take no notice of ignored ones.
+
+        Args:
+            given: The options.
+            roles: The roles, each with its option.
+
+        Returns:
+            The columns of each role that has some.
+        """
+        for name in given.get("ignore") or ():
             self.used.add(self.column(name, "ignore"))
+        named: dict[str, list[str]] = {}
+        for role, option in roles.items():
+            value = given.get(option) or ()
+            for name in (value,) if isinstance(value, str) else value:
+                column = self.column(name, option)
+                if any(column == one.column for one in self.taken):
+                    raise QuaverError(
+                        "this column is named twice",
+                        where=self.path.name,
+                        expected="a column of its own for the texts, the true labels and each coder",
+                        found=column,
+                    )
+                named.setdefault(role, []).append(self.take(role, column))
+        return named
 
     def free(self, role: str | None = None) -> list[str]:
         """The columns that play no role yet; of a role, those that are called so, the likeliest first."""
@@ -203,22 +221,12 @@ def id_column(table: Table) -> str | None:
     return None
 
 
-def id_by_values(table: Table, hint: str = "no column was recognised") -> str | None:
-    """Of the columns that are left, the only one of codes in which each row has its own; else a decision."""
-    unique = [name for name in table.free() if table.identifies(name)]
-    codes = [name for name in unique if all(map(_CODE.fullmatch, table.values(name)))]
-    if len(codes) == 1:
-        return table.take("item", codes[0], "recognised: each row has its own")
-    table.taken.append(Decision("item", "(the row's number)", hint))
-    return None
+def label_columns(table: Table, labels: Sequence[str] = (), unlabelled: Sequence[str] = ()) -> list[str]:
+    """The columns that are left and hold labels: those that are known alone, else values that columns share.
 
-
-def label_columns(table: Table, labels: Sequence[str] = ()) -> list[str]:
-    """The columns that are left and hold labels: the named ones alone, else values that columns share.
-
-    A column that holds named labels for the most part is pointed out.
+    A column that holds known labels for the most part is pointed out.
     """
-    return _of_labels(table, labels) if labels else _alike(table)
+    return _of_labels(table, LabelCells(labels, unlabelled=unlabelled)) if labels else _alike(table)
 
 
 def _alike(table: Table) -> list[str]:
@@ -241,23 +249,56 @@ def _alike(table: Table) -> list[str]:
     return [table.take("coders", name, why) for name in few if name in shared]
 
 
-def _of_labels(table: Table, labels: Sequence[str]) -> list[str]:
-    forms = {composed(label).casefold() for label in labels}
+def _of_labels(table: Table, cells: LabelCells) -> list[str]:
+    """The columns whose cells are labels or missing; one with labels for the most part is pointed out."""
     found = []
     for name in table.free():
-        values = table.values(name)
-        meant = [text for text in values if composed(text).casefold() in forms]
-        others = sorted({*values} - {*meant})
+        counts = table.counts(name)
+        meant = [text for text in table.values(name) if cells.label(text)]
+        others = sorted(text for text in table.values(name) if cells.read(text) is None)
         if meant and not others:
             found.append(table.take("coders", name, BY_VALUES))
             continue
-        hits, cells = (sum(table.counts(name)[text] for text in some) for some in (meant, values))
-        if len(meant) > 1 and 2 * hits > cells:
-            wrong = label_line(others[:_SHOWN]) + ", …" * (len(others) > _SHOWN)
-            why = f"{hits:,} of {cells:,} cells hold these labels; once the others are corrected ({wrong}), "
-            why += f"--gold {shlex.quote(name)} takes them for the true ones"
+        hits, wrong = (sum(counts[text] for text in texts) for texts in (meant, others))
+        if len(meant) > 1 and hits > wrong:
+            shown = label_line(others[:_SHOWN]) + ", …" * (len(others) > _SHOWN)
+            why = f"{hits:,} of {hits + wrong:,} cells hold these labels; once the others are corrected "
+            why += f"({shown}), --gold {shlex.quote(name)} takes them for the true ones"
             table.take("true label?", name, why)
     return found
+
+
+def read_labels(
+    table: Table, columns: Sequence[str], rules: LabelRules, most: int, *, where: str, expected: str, fix: str
+) -> WrittenLabels:
+    """The label set of some columns of labels, and what else stands there for a label, or for none.
+
+    Args:
+        table: The table.
+        columns: The columns.
+        rules: What the user says of their cells.
+        most: How many labels may occur where the user does not name them.
+        where: What the labels stand in, for the error where they are no label set.
+        expected: What is expected of them there.
+        fix: What to do about it.
+    """
+    counts = Counter[str]()
+    for name in columns:
+        counts.update(table.counts(name))
+    written = rules.read(counts)
+    labels = rules.labels or tuple(ordered(written.labels))
+    if not 2 <= len(labels) <= (len(labels) if rules.labels else most):
+        named = ", ".join(label[:40] for label in labels[:8]) + ", …" * (len(labels) > 8)
+        gaps = [f"; {one.column}: {one.why}" for one in written.decisions if one.role == "missing"]
+        few = "fewer than two labels occur"
+        raise QuaverError(
+            few if len(labels) < 2 else f"{len(labels)} different labels occur",
+            where=where,
+            expected=expected,
+            found=(named or "no label") + "".join(gaps),
+            fix=fix,
+        )
+    return replace(written, labels=labels)
 
 
 def roles_of(table: Table, given: ImportOptions, *, has_fields: bool) -> dict[str, Any]:
@@ -268,14 +309,8 @@ def roles_of(table: Table, given: ImportOptions, *, has_fields: bool) -> dict[st
         given: The options.
         has_fields: Whether columns that are taken already are variables of their own.
     """
-    named: Mapping[str, Any] = given
-    played: dict[str, Any] = {}
-    for role in _SINGLE:
-        if named[role]:
-            played[role] = table.take(role, named[role])
-    for role, option in _SEVERAL.items():
-        if named[option]:
-            played[role] = [table.take(role, name) for name in named[option]]
+    named = table.take_named(given, {**dict(zip(_SINGLE, _SINGLE, strict=True)), **_SEVERAL})
+    played: dict[str, Any] = {role: own if role in _SEVERAL else own[0] for role, own in named.items()}
     if not (given["coders"] or given["raw"] or has_fields):
         _recognise(table, played, "label")
     _recognise(table, played, "item", "gold", "text")
@@ -285,13 +320,13 @@ def roles_of(table: Table, given: ImportOptions, *, has_fields: bool) -> dict[st
     if "label" in played or "raw" in played or has_fields:
         _rows_of_annotations(table, played, given)
     elif "coders" not in played:
-        played["coders"] = label_columns(table, given["labels"])
+        played["coders"] = label_columns(table, given["labels"], given["unlabelled"])
         if not played["coders"]:
             expected = "a column of labels, or a column of labels for each coder"
             fix = "name it with --label, or the coders' columns with --coders a,b,c"
             raise table.unclear("no column of labels was recognised", fix, expected)
-    if "item" not in played and (item := id_by_values(table)):
-        played["item"] = item
+    if "item" not in played:
+        table.taken.append(Decision("item", "(the row's number)", "no column was recognised"))
     return played
 
 
@@ -317,9 +352,6 @@ def _rows_of_annotations(table: Table, played: dict[str, Any], given: ImportOpti
     if "item" not in played:
         expected = "a column that says which item a label belongs to"
         raise table.unclear("no column of items was recognised", "name it with --item", expected)
-    if column := telling_apart(table, played["item"], given):
-        why = "no item has it twice; if these are prompts or repeats, --variant {0} or --repeat {0}"
-        played["coder"] = table.take("coder", column, why.format(shlex.quote(column)))
     if "variant" not in played:
         factors = [name for name in table.free("variant") if len(table.values(name)) > 1]
         for name in sorted(factors, key=table.columns.index):
@@ -330,25 +362,6 @@ def _rows_of_annotations(table: Table, played: dict[str, Any], given: ImportOpti
     if given["twice"] == "repeat":
         played["repeats_in_order"] = True
         table.taken.append(Decision("repeat", "(the order of the rows)", NAMED))
-
-
-def telling_apart(table: Table, item: str, given: ImportOptions) -> str | None:
-    """The one free column with few values of which no item has one in two rows: whose labels these are.
-
-    None where a column that is named, or called so, tells the rows of an item apart already.
-    """
-    items = column_texts(table.rows, item)
-    rows = Counter(items).values()
-    called = {name for role in _TELL_APART for name in _NAMES[role]} & {*map(str.casefold, table.columns)}
-    is_named = any(given[role] for role in _TELL_APART) or given["twice"] != "error"
-    if is_named or called or 2 * sum(number > 1 for number in rows) <= len(rows):
-        return None
-    found = []
-    for name in table.free():
-        is_few = 1 < len(table.values(name)) <= min(MOST_LABELS, len(items) // 2)
-        if is_few and not table.counts(name)[""] and len(_places(table, (item, name))) == len(items):
-            found.append(name)
-    return found[0] if len(found) == 1 else None
 
 
 def _take_of_variants(table: Table, played: dict[str, Any], role: str) -> None:
@@ -365,28 +378,3 @@ def _take_of_variants(table: Table, played: dict[str, Any], role: str) -> None:
 def _places(table: Table, columns: Sequence[str]) -> set[tuple[str, ...]]:
     """The texts of rows in some columns, each combination once."""
     return {*zip(*(column_texts(table.rows, name) for name in columns), strict=True)}
-
-
-def check_label_set(
-    labels: Collection[str], most: int, where: str, expected: str, fix: str, more: str = ""
-) -> None:
-    """See that there are as many labels as a label set has: two or more, and not too many.
-
-    Args:
-        labels: The labels that occur, or that are given.
-        most: How many there may be.
-        where: What they stand in.
-        expected: What is expected.
-        fix: What to do.
-        more: What else was found.
-    """
-    if 2 <= len(labels) <= most:
-        return
-    named = ", ".join(label[:40] for label in [*labels][:8]) + ", …" * (len(labels) > 8)
-    raise QuaverError(
-        "fewer than two labels occur" if len(labels) < 2 else f"{len(labels)} different labels occur",
-        where=where,
-        expected=expected,
-        found=(named or "no label") + more,
-        fix=fix,
-    )

@@ -85,7 +85,7 @@ def named_fields(
     """
     if not names:
         return ()
-    wide = {one.name: one for one in _wide(table, rules) if one.name not in table.columns}
+    wide = _wide(table, rules)
     fields = []
     for name in names:
         one = wide.get(name) or _field(table, table.take("fields", name), rules)
@@ -162,23 +162,17 @@ def _of_sets(name: str, cells: Sequence[Any]) -> FieldColumn | None:
     return FieldColumn(name, "set", tuple(ordered(counts)), "nominal", name)
 
 
-def marked_columns(table: Table, rules: LabelRules = _AS_WRITTEN) -> dict[str, dict[str, str]]:
-    """The columns that are a label each, with marks in their cells, by label and by what they begin with."""
+def _wide(table: Table, rules: LabelRules) -> dict[str, FieldColumn]:
+    """Sets of which each label has a column with marks in its cells, by what these columns begin with."""
     stems: dict[str, dict[str, str]] = {}
     for name in table.free():
         cut = max(name.rfind(sign) for sign in "_.:")
         marks = [text for text in table.values(name) if text not in rules.unlabelled]
         if 0 < cut < len(name) - 1 and marks and all(applies(text) is not None for text in marks):
             stems.setdefault(name[:cut].strip(), {})[name[cut + 1 :].strip()] = name
-    return {
-        stem: columns for stem, columns in stems.items() if len(columns) > 1 and stem not in table.columns
-    }
-
-
-def _wide(table: Table, rules: LabelRules) -> list[FieldColumn]:
-    """Sets of which each label has a column."""
     also = dict.fromkeys(rules.unlabelled)
-    return [
-        FieldColumn(stem, "set", tuple(columns), "nominal", columns, also)
-        for stem, columns in marked_columns(table, rules).items()
-    ]
+    found = {}
+    for stem, columns in stems.items():
+        if len(columns) > 1 and stem not in table.columns:
+            found[stem] = FieldColumn(stem, "set", tuple(columns), "nominal", columns, also)
+    return found

@@ -1,6 +1,6 @@
 """The options of an import, which ``quaver import`` and ``quaver.import_annotations`` share.
 
-What a cell means is an option of every command that reads columns of labels.
+How a table is written and what its cells mean are options of every command that reads columns of labels.
 """
 
 from __future__ import annotations
@@ -19,21 +19,29 @@ LISTS: Final = ("coders", "fields", "variant", "compare", "ignore")
 """The options that name one or more columns."""
 
 
-class CellOptions(TypedDict, total=False):
-    """What the cells of columns of labels mean.
+class TableOptions(TypedDict, total=False):
+    """How a table is written, and what the cells of its columns of labels mean.
 
     Attributes:
+        encoding: Of a text file; UTF-8, if left out.
+        separator: Between the cells of CSV and TSV.
+        sheet: Of a spreadsheet, where several hold something.
+        quote: ``"none"`` where quotation marks in a CSV or TSV file are text, and enclose no cells.
         unlabelled: What stands there where there is no label, beside empty cells, ``NA``, ``None``, ``.`` …
         label_is: What is a label there, although it looks like a missing one: ``NA``.
         same: Texts that are a label, as ``TEXT=LABEL``.
     """
 
+    encoding: Annotated[str | None, Option("Encoding of a text file.")]
+    separator: Annotated[str | None, Option(r"What separates the cells, if it is not a comma: ';', '\t'.")]
+    sheet: Annotated[str | None, Option("The sheet of a spreadsheet, where several hold something.")]
+    quote: Annotated[Literal["none"] | None, Option("none: quotation marks are text like any other.")]
     unlabelled: Annotated[Sequence[str], Option("Other cells that mean “no label”, such as 99.", ())]
     label_is: Annotated[Sequence[str], Option("Labels that look like missing ones, such as NA.", ())]
     same: Annotated[Sequence[str], Option("What else is a label: pos=positive,neg=negative.", ())]
 
 
-class ImportOptions(CellOptions, total=False):
+class ImportOptions(TableOptions, total=False):
     """How a file of labels is read; columns that are left out are recognised by their names.
 
     Attributes:
@@ -65,10 +73,6 @@ class ImportOptions(CellOptions, total=False):
             in the file's order.
         outside: What to do with a label that is not among ``labels``: an ``error``, or ``no-label``, which
             counts it as an answer without a label.
-        encoding: Of a text file.
-        separator: Between the cells of CSV and TSV.
-        sheet: Of a spreadsheet, where several hold something.
-        quote: ``"none"`` where quotation marks in a CSV or TSV file are text, and enclose no cells.
     """
 
     item: Annotated[str | None, Option("The column of the items' ids.")]
@@ -101,10 +105,12 @@ class ImportOptions(CellOptions, total=False):
     ]
     twice: Annotated[Twice, Option("Of rows that no column tells apart: error or repeat.", "error")]
     outside: Annotated[Outside, Option("Of labels outside --labels: error or no-label.", "error")]
-    encoding: Annotated[str, Option("Encoding of a text file.", "utf-8")]
-    separator: Annotated[str | None, Option(r"What separates the cells, if it is not a comma: ';', '\t'.")]
-    sheet: Annotated[str | None, Option("The sheet of a spreadsheet, where several hold something.")]
-    quote: Annotated[Literal["none"] | None, Option("none: quotation marks are text like any other.")]
+
+
+def written_in(options: Mapping[str, Any]) -> dict[str, str]:
+    """How a file is written, where that had to be said: those of `TableOptions` that say so."""
+    names = ("encoding", "separator", "sheet", "quote")
+    return {name: str(value) for name in names if (value := options.get(name)) is not None}
 
 
 def label_rules(
@@ -113,7 +119,7 @@ def label_rules(
     """The rules that options make.
 
     Args:
-        options: `CellOptions`, and perhaps ``distinct``.
+        options: `TableOptions`, and perhaps ``distinct``.
         labels: The label set, where it is given.
         level: Its level of measurement.
         is_read: Whether the labels are read in answers too, where they must be told apart.

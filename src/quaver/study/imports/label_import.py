@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import shutil
 import tempfile
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from io import StringIO
@@ -24,7 +23,6 @@ from quaver.core.transaction import changing
 from quaver.core.vocabularies import check_sides
 from quaver.design.items.table_files import column_texts
 from quaver.errors import QuaverError
-from quaver.estimation.coded_columns import ordered
 from quaver.study.analysis.annotation_frame import annotations_of
 from quaver.study.analysis.field_source import fields_of
 from quaver.study.analysis.study_measures import measurements
@@ -32,19 +30,18 @@ from quaver.study.imports.columns import (
     BY_NAME,
     MOST_LABELS,
     Table,
-    check_label_set,
+    read_labels,
     roles_of,
     table_of,
 )
 from quaver.study.imports.field_columns import FieldColumn, named_fields
-from quaver.study.imports.import_options import LISTS, ImportOptions, label_rules
+from quaver.study.imports.import_options import LISTS, ImportOptions, label_rules, written_in
 from quaver.study.session import Study
 
 _GOLD_OF = ("{}_gold", "gold_{}", "true_{}", "{}_true", "{}_truth", "{}_hand_label")
 """What columns of a field's true labels are called."""
 
 _OF_OTHER_LEVELS = ("interval", "ratio", *OF_SETS)
-_READING = ("encoding", "separator", "sheet", "quote")
 
 
 @guarded
@@ -83,9 +80,8 @@ def import_annotations(
             where=str(home),
             fix="name another folder; with this one, answers and people's labels would go",
         )
-    reading = {name: value for name, value in given.items() if name in _READING}
-    table = table_of(path, reading, "annotations")
-    table.ignore(given["ignore"])
+    written = written_in(given)
+    table = table_of(path, written, "annotations")
     fields = _fields(table, given)
     columns = roles_of(table, given, has_fields=bool(fields))
     if given["evaluators"] and "raw" not in columns:
@@ -101,11 +97,10 @@ def import_annotations(
         meant: dict[str, Any] = {}
     else:
         task, meant = _labels(table, columns, given)
-    said = {name: value for name, value in reading.items() if value not in (None, "utf-8")}
     document = {
         "name": path.stem,
         "task": task,
-        "annotations": {"source": f"imported{path.suffix.lower()}", **columns, **meant, **said},
+        "annotations": {"source": f"imported{path.suffix.lower()}", **columns, **meant, **written},
         **({"evaluators": list(given["evaluators"]) or ["marked_label"]} if "raw" in columns else {}),
         "measures": _measures(table, columns, fields),
     }
@@ -154,15 +149,20 @@ def _labels(
     """What the study file says of the label set, and of other texts in cells: labels (1.0 for 1), or none."""
     columns = [played["label"]] if "label" in played else list(played.get("coders", ()))
     golden = [played["gold"]] if "gold" in played else []
-    counts = Counter[str]()
-    for name in (*columns, *golden):
-        counts.update(table.counts(name))
     rules = label_rules(options, options["labels"], options["level"], is_read="raw" in played)
-    written = rules.read(counts)
-    labels = list(rules.labels or ordered(written.labels))
-    _check_labels(table, labels, played, known=bool(rules.labels or options["label"]))
+    column = shlex.quote(played.get("label", "COLUMN"))
+    written = read_labels(
+        table,
+        (*columns, *golden),
+        rules,
+        len(table.rows) if options["label"] else MOST_LABELS,
+        where=f"{table.path.name}: {', '.join(columns) or played['raw']}",
+        expected=f"two labels or more, at most {MOST_LABELS} unless you name them or their column",
+        fix=f"give the whole set with --labels a,b,c; if all are labels, add --label {column}; if the cells "
+        f"are answers, add --raw {column} --labels a,b,c; or name another column with --label",
+    )
     why = "named" if rules.labels else "all that occur" if columns else "the gold labels that occur"
-    table.taken.append(Decision("labels", label_line(labels), why))
+    table.taken.append(Decision("labels", label_line(written.labels), why))
     # Where each coder has a column, an empty cell is no annotation.
     table.taken += [one for one in written.decisions if one.column != EMPTY or "coders" not in played]
     missing = [*options["unlabelled"], *written.missing]
@@ -175,36 +175,12 @@ def _labels(
         for name in (*columns, *golden):
             cells = pl.DataFrame({"label": column_texts(table.rows, name)}).with_row_index("item")
             sides.append(cells.with_columns(pl.col("label").replace(meant), side=pl.lit(name)))
-        given = pl.concat(sides).drop_nulls("label")
-        for compared in (*([name, *golden] for name in columns), columns):
-            check_sides(given.filter(pl.col("side").is_in(compared)), table.path.name)
-    task: dict[str, Any] = {"labels": labels}
+        check_sides(pl.concat(sides).drop_nulls("label"), table.path.name)
+    task: dict[str, Any] = {"labels": list(written.labels)}
     if options["level"] not in (None, "nominal"):
         task["level"] = options["level"]
     found = {"map": written.also, "unlabelled": list(dict.fromkeys(missing))}
     return task, {name: value for name, value in found.items() if value}
-
-
-def _check_labels(table: Table, found: Sequence[str], played: Mapping[str, Any], *, known: bool) -> None:
-    """See that there are as many labels as a label set has."""
-    columns = played.get("label") or ", ".join(played.get("coders", ())) or played["raw"]
-    where = f"{table.path.name}: {columns}"
-    if not found and "raw" in played:
-        raise QuaverError(
-            "the labels in these answers are not known",
-            where=where,
-            expected="the label set",
-            fix="give it with --labels a,b,c",
-        )
-    column = shlex.quote(played.get("label", "COLUMN"))
-    check_label_set(
-        found,
-        max(2, len(found)) if known else MOST_LABELS,
-        where,
-        f"a label set: two labels or more, at most {MOST_LABELS} unless you name them or their column",
-        f"give the whole set with --labels a,b,c; if all are labels, add --label {column}; if the cells are "
-        f"answers, add --raw {column} --labels a,b,c; or name another column with --label",
-    )
 
 
 def _written(path: Path, home: Path, document: dict[str, Any], taken: Sequence[Decision]) -> Study:
@@ -257,28 +233,28 @@ def _rest(table: Table, study: Study) -> list[Decision]:
 
 def _measures(table: Table, played: Mapping[str, Any], fields: Sequence[FieldColumn]) -> list[Any]:
     """What can be measured in annotations of this shape."""
-
-    def several(role: str) -> bool:
-        return role in played and len(table.values(played[role])) > 1
-
+    variant, several = played.get("variant", ()), set[str]()
+    for role in ("repeat", "coder"):
+        if role in played and len(table.values(played[role])) > 1:
+            several.add(role)
     found: list[Any] = []
-    variant = played.get("variant", ())
-    if several("repeat") or played.get("repeats_in_order"):
+    if "repeat" in several or "repeats_in_order" in played:
         found.append("intra_pss")
     if any(len(table.values(name)) > 1 for name in variant):
         found += ["inter_pss", "sensitivity"]
     if len(variant) > 1 and "temperature" in variant:  # as promptstability has it
-        found.insert(found.index("inter_pss") + 1, {"use": "inter_pss", "by": ["model", "temperature"]})
-    if "original" in played and len(variant) == 1:
+        for_each = {"by": ["model", "temperature"]}
+        found.append({"use": "inter_pss", **for_each})
+        found += [{"use": "original_agreement", **for_each}] * ("original" in played)
+    elif len(variant) == 1 and "original" in played:
         found.append("original_agreement")
-    elif "original" in played and sorted(variant)[1:] == ["temperature"]:
-        found.append({"use": "original_agreement", "by": ["model", "temperature"]})
-    if several("coder") or len(played.get("coders", ())) > 1:
+    if "coder" in several or len(played.get("coders", ())) > 1:
         found.append("inter_model")
-    if fields:
-        classes = [one.name for one in fields if one.kind != "number"]
-        found += ["accuracy"] * any(decision.role == "gold" for decision in table.taken)
-        return [*found, *([{"use": "label_shares", "field": classes}] if classes else []), "compliance"]
-    if "gold" in played and table.values(played["gold"]):
-        found += ["accuracy", "consistency"]
-    return [*found, "label_shares", "compliance"]
+    classes = [one.name for one in fields if one.kind != "number"]
+    if any(one.role == "gold" for one in table.taken):
+        found += ["accuracy"] if fields else ["accuracy", "consistency"]
+    if classes:
+        found.append({"use": "label_shares", "field": classes})
+    elif not fields:
+        found.append("label_shares")
+    return [*found, "compliance"]

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import polars as pl
 
 from quaver.acceptance.accepted_labels import Acceptance
-from quaver.core.label_values import labels_in, single_labels
-from quaver.core.number_format import percent, rounded, with_interval
-from quaver.core.records import OF_SETS, Numbers
+from quaver.core.records import Numbers
 from quaver.design.calls.lock_file import write_made
 from quaver.design.spec.yaml_file import read_yaml
 from quaver.errors import QuaverError
@@ -40,6 +39,9 @@ _COLUMNS: Final = {
     "needs_person": "needs a person",
 }
 """The new columns of the copy, and their headings."""
+
+_WHOLE: Final = re.compile("0|-?[1-9][0-9]{0,14}")
+"""A code that stays as it is where a cell holds it as a number, which 07 does not."""
 
 _SHORT: Final = pl.col(pl.Float64).round(3)
 """Shares as a person reads them in the copy; nothing is computed from it."""
@@ -153,19 +155,15 @@ class FieldLabels:
         status = self.study.gold.status()
         return status.drawn > 0 and 2 * status.labelled >= status.drawn
 
-    def columns(self, table: pl.DataFrame, items: Sequence[str], typed: Mapping[str, Any]) -> pl.DataFrame:
-        """The new columns of the copy, for rows of the user's table with these items.
-
-        Labels that are numbers are written as numbers; `typed` says how other labels are written.
-        """
+    def columns(self, table: pl.DataFrame, items: Sequence[str]) -> pl.DataFrame:
+        """The new columns of the copy, for rows of the user's table with these items; numbers as numbers."""
         confident = table["confidence"].null_count() < table.height
         heads = {name: head for name, head in _COLUMNS.items() if confident or name != "confidence"}
         frame = pl.DataFrame({"item": items}, schema={"item": pl.String})
         frame = frame.join(table, on="item", how="left", maintain_order="left").with_columns(_SHORT)
-        labels = frame["label"].to_list()
-        if isinstance(self.study.experiment.labels, Numbers):
-            typed = {label: float(label) for label in labels if label is not None}
-        cells = [_whole(typed.get(label, label)) for label in labels]
+        labels = self.study.experiment.labels
+        numeric = isinstance(labels, Numbers) or all(map(_WHOLE.fullmatch, labels.codes))
+        cells = [_number(label) if numeric and label else label for label in frame["label"]]
         frame = frame.select(*heads).with_columns(label=pl.Series(cells, dtype=pl.Object))
         return frame.rename({name: f"{self.name} {head}".strip() for name, head in heads.items()})
 
@@ -186,25 +184,6 @@ class FieldLabels:
             "doubtful": doubtful["item"].to_list(),
         }
 
-    def shares(self, table: pl.DataFrame) -> Iterator[str]:
-        """Each label's share, or the numbers' mean: corrected by a sample that was drawn, else as counted."""
-        labels, given = self.study.experiment.labels, table["label"].drop_nulls()
-        numeric, of_sets = isinstance(labels, Numbers), labels.level in OF_SETS
-        if self.corrects and not of_sets:
-            for estimate in self.study.measure("corrected_score" if numeric else "corrected_share"):
-                what = "mean" if numeric else estimate.cell.get("label")
-                if estimate.value is not None and what:
-                    shown = with_interval(estimate, rounded if numeric else percent)
-                    yield f"{what}: {shown}, corrected by the people's labels"
-        elif numeric:
-            mean = given.cast(pl.Float64).mean()
-            yield "no numbers" if mean is None else f"mean: {rounded(cast(float, mean))}, not corrected"
-        else:
-            for one in single_labels(labels):
-                has_it = [one.code in labels_in(label) if of_sets else one.code == label for label in given]
-                share = sum(has_it) / max(1, len(has_it))
-                yield f"{one.code}: {percent(share)} of the {'texts' if of_sets else 'labels'}, not corrected"
-
     @property
     def outcome(self) -> str:
         """What a regression of the labels explains, as a formula has it."""
@@ -212,6 +191,7 @@ class FieldLabels:
         return "label" if isinstance(labels, Numbers) else f"share({labels.codes[0]})"
 
 
-def _whole(cell: Any) -> Any:
-    """A whole number without a point."""
-    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
+def _number(label: str) -> float:
+    """A label as a number; a whole one without a point."""
+    number = float(label)
+    return int(number) if number.is_integer() else number

@@ -161,13 +161,4 @@ def _write_parquet(source: Path, part: Path, heads: Sequence[str], cells: _Cells
         new = pl.DataFrame(rows, schema=list(heads), orient="row", infer_schema_length=None)
     except (TypeError, pl.exceptions.PolarsError) as error:
         raise ItemError("no columns can be added to this file", where=str(source), found=str(error)) from None
-    try:
-        # It alone keeps what pandas notes of a table: its index, its own types.
-        from pyarrow import parquet  # type: ignore[import-untyped]
-    except ImportError:
-        frame.hstack(new).write_parquet(part)
-        return
-    table = parquet.ParquetFile(source).read()
-    for column in new:
-        table = table.append_column(column.name, column.to_arrow())
-    parquet.write_table(table, part)
+    frame.hstack(new).write_parquet(part)

@@ -24,16 +24,14 @@ from quaver.core.number_format import promised
 from quaver.core.options import options_in, with_defaults
 from quaver.core.rows import Rows
 from quaver.core.transaction import Transaction, changing
-from quaver.design.items.table_files import Row, read_rows
-from quaver.design.prompts.rendering import PromptWriter
+from quaver.design.items.table_files import read_rows
 from quaver.errors import QuaverError, StoreError
-from quaver.gold.coder_sheet import ITEM, TEXT, Sheet
 from quaver.report.findings.verdict_card import Card, card_of_fields
 from quaver.report.page_templates import paragraph, template
 from quaver.study.analysis.field_source import fields_of
-from quaver.study.checking.check_design import PreparedCheck, model_entry, prepared_check, run_agreed
+from quaver.study.checking.check_design import Check, model_entry, prepared_check, run_agreed
 from quaver.study.checking.check_options import CheckOptions
-from quaver.study.gold_sample.coder_sheets import write_sheets
+from quaver.study.gold_sample.coder_sheets import sheet_of, write_sheets
 from quaver.study.labelling.label_options import LabelOptions
 from quaver.study.labelling.label_study import (
     FieldLabels,
@@ -132,7 +130,7 @@ class Labelling:
     def __init__(self, data: Any, options: LabelOptions, function: str = "MODULE:FUNCTION") -> None:
         self.options: LabelOptions = with_defaults(LabelOptions, options)
         self.error, self.function = _share(self.options["error"]), function
-        self.prepared: PreparedCheck | None = None
+        self.prepared: Check | None = None
         folder, model = check_to_go_on_from(data, self.options), self.options["model"]
         if folder is not None:
             self.check = Study.open(folder, functions=model_entry(model)[1] if callable(model) else None)
@@ -212,7 +210,7 @@ class Labelling:
         with changing(self.study.folder) as change:
             sheets = self._sheets(change, table if len(accepted) == len(tables) else None)
             state, step = self._state(tables, accepted, sheets)
-            notes = self._notes(tables, state)
+            notes = self._notes(state)
             file = self._written(change, tables, notes)
         return Labelled(table, file, notes, self.study, self.verdict, accepted, tuple(sheets), state, step)
 
@@ -220,7 +218,7 @@ class Labelling:
         """Take back files of labels, and draw a sample where a promise needs one that is not there yet."""
         gold = self.study.gold
         for path in map(Path, self.options["returned"]):
-            gold.take(path, apart=_APART, replace=True)
+            gold.take(path, apart=_APART)
         if self.error is not None and not gold.state.drawn:
             size = self.options["by_hand"] or sample_for(self.error)
             gold.draw(n=min(size, len(self.study.experiment.items)))
@@ -243,12 +241,8 @@ class Labelling:
             return sheets
         if not self.options["returned"] and (out := sorted(folder.glob(f"{_TO_LABEL}*"))):
             return [*sheets, out[-1]]
-        design = self.study.experiment
-        writer = PromptWriter(design.variants[0], design.labels)
-        by_id = {item.id: item for item in design.items}
         order = order.sort("agreement", nulls_last=False, maintain_order=True)
-        rows = [{ITEM: item, TEXT: writer.text(by_id[item])} for item in order["item"]]
-        sheet = Sheet("person", rows, design.labels, design.variants[0].instruction)
+        sheet = sheet_of(self.study.source, "person", {item: {} for item in order["item"]})
         return sheets + write_sheets(change, folder, [sheet], _TO_LABEL, "xlsx")
 
     def _state(
@@ -283,7 +277,7 @@ class Labelling:
         )
         return state, step
 
-    def _notes(self, tables: Mapping[str, pl.DataFrame], state: str) -> tuple[tuple[str, str], ...]:
+    def _notes(self, state: str) -> tuple[tuple[str, str], ...]:
         """How the labels were made, for whoever opens the file: a line's heading and its text."""
         design = self.study.experiment
         text = template("terminal/labelled_notes.txt").render(
@@ -297,7 +291,7 @@ class Labelling:
             verdict=" ".join(self.verdict.lines[:2]),
             in_spite=any(choice.recommended.kind == "do not use" for choice in self.choices.values()),
             state=state,
-            fields=[(one, list(one.shares(tables[one.name]))) for one in self.fields],
+            fields=self.fields,
             promised=self.error is not None,
             file=str(self.study.source.positions.path),
             folder=shlex.quote(str(self.study.folder)),
@@ -330,9 +324,7 @@ class Labelling:
         texts = [name for name, condition in about.where.items() if condition.empty is False]
         heads, cells = list[str](), dict[int, list[Cell]]()
         for one in self.fields:
-            gold = self.study.spec.task.fields[one.name].gold if one.name else about.gold
-            typed = _numbers_in(rows, gold.column if gold else None)
-            new = one.columns(tables[one.name], items, typed)
+            new = one.columns(tables[one.name], items)
             heads += new.columns
             for row, own in zip(rows, new.iter_rows(), strict=True):
                 label, by, *others = own
@@ -345,13 +337,6 @@ class Labelling:
         change.write(target.with_suffix(".txt"), f"{_NOTES}\n\n{''.join(lines)}".encode())
         self.study.source.files.write(_WRITTEN, {"file": target.name, "sha256": digest}, change)
         return target
-
-
-def _numbers_in(rows: Sequence[Row], column: str | None) -> dict[str, Any]:
-    """The numbers and truth values of a column, by their texts."""
-    if column is None or not rows or column not in rows[0]:
-        return {}
-    return {row.text(column): row[column] for row in rows if isinstance(row[column], int | float)}
 
 
 def _share(given: Any) -> float | None:
