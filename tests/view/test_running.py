@@ -103,6 +103,15 @@ def test_what_the_viewer_keeps_is_made_again_where_it_was_deleted(tmp_path):
     assert viewed(path).view("").matched == 36
 
 
+@pytest.mark.parametrize(
+    "note", ['{"last": 99999999999999999999}', '{"done": 36, "files": ["none.parquet"]}']
+)
+def test_a_note_of_what_was_read_that_is_damaged_is_made_again(tmp_path, note):
+    path = collected(tmp_path, count=4)
+    (viewed(path).root / "state.json").write_text(note, encoding="utf-8")
+    assert viewed(path).view("").matched == 36
+
+
 def test_a_bundle_is_shown(tmp_path):
     path = collected(tmp_path / "study", count=6)
     packed, _ = quaver.bundle(quaver.Study.open(path), tmp_path / "packed.quaver.zip")

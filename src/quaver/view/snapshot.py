@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import polars as pl
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.core.records import Condition, Decoding, LabelSet, Numbers, Variant
@@ -29,6 +29,9 @@ _COLUMNS: dict[str, Any] = {
     **dict.fromkeys(("model", "prompt", "decoding"), pl.String),
     "repeat": pl.Int32,
 }
+
+_Place = Annotated[str, Field(pattern=r"^[^\x00]*$")]
+_Count = Annotated[int, Field(ge=0, lt=2**63)]
 
 
 class Column(NamedTuple):
@@ -74,9 +77,9 @@ class Design:
     variants: tuple[Variant, ...]
     decodings: dict[str, Decoding]
     has_texts: bool
-    store: str
-    folder: str
-    marks: str
+    store: _Place
+    folder: _Place
+    marks: _Place
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -161,10 +164,10 @@ class State:
     """
 
     rests_on: str = ""
-    last: int = 0
-    done: int = 0
-    of: int = 0
-    errors: int = 0
+    last: _Count = 0
+    done: _Count = 0
+    of: _Count = 0
+    errors: _Count = 0
     files: Sequence[str] = ()
 
     @property
@@ -177,9 +180,10 @@ _STATE = TypeAdapter(State)
 
 
 def state_in(folder: Path) -> State:
-    """What is noted in a folder; nothing was read where there is no note, or a damaged one."""
+    """What is noted in a folder; nothing was read where the note is damaged, or a file is missing."""
     try:
-        return _STATE.validate_json((folder / "state.json").read_bytes())
+        state = _STATE.validate_json((folder / "state.json").read_bytes())
+        return state if all((folder / file).is_file() for file in state.files) else State()
     except (OSError, ValueError):
         return State()
 
