@@ -75,9 +75,6 @@ GROUPS = (
         (
             "quaver.comparison.bounds.Judgement",
             "quaver.comparison.difference_verdict.Verdict",
-            "quaver.pytest_plugin.assert_no_loss",
-            "quaver.pytest_plugin.assert_stable",
-            "quaver.pytest_plugin.OpenStudy",
             "quaver.core.label_decisions.Decision",
         ),
     ),
