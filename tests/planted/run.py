@@ -41,7 +41,8 @@ _LONGEST = 120
 _HELD, _FAILED, _ELSEWHERE = 0, 1, 99
 """How pytest exits where all tests hold and where some fail; and how a process where the tests took Quaver
 from another folder than the one with the fault."""
-_FAILURE = re.compile(r"^FAILED (\S+)", re.MULTILINE)
+_FAILURE = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+"""A test whose fixture is made in vain has found the fault, too."""
 _PROCESSES = multiprocessing.get_context("forkserver")
 _PROCESSES.set_forkserver_preload(
     [
@@ -173,7 +174,7 @@ def _run_tests(source: str, tests: Sequence[str], told: str) -> None:
     sys.path.insert(0, source)
     os.environ |= {"PYTHONPATH": source, "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "1000"}
     sys.dont_write_bytecode = True
-    options = ["-q", "-rf", "--no-header", "--tb=line", "-p", "no:cacheprovider", f"--basetemp={told}.tmp"]
+    options = ["-q", "-rfE", "--no-header", "--tb=line", "-p", "no:cacheprovider", f"--basetemp={told}.tmp"]
     code = pytest.main([*options, f"--rootdir={ROOT}", *tests])
     taken = str(sys.modules["quaver"].__file__ or "") if "quaver" in sys.modules else ""
     sys.stdout.flush()
