@@ -22,7 +22,6 @@ import polars as pl
 from quaver.comparison.alignment import Pair, by_one_gold
 from quaver.comparison.bounds import read_bounds
 from quaver.comparison.comparison_result import Comparison
-from quaver.comparison.paired_comparison import Task
 from quaver.comparison.paired_comparison import compared as compared_task
 from quaver.core.records import Estimate, Label, LabelSet
 from quaver.estimation.jackknife import Resampling
@@ -173,8 +172,8 @@ def guarded(sides: Pair, fail_if: Sequence[str], fail_unless: Sequence[str]) -> 
     evaluator = sides.before["evaluator"][0]
     classes = LabelSet(tuple(Label(name, name) for name in LABELS))
     pair = replace(sides, asked=[asked(accuracy)], family=family, evaluator=evaluator, classes=classes)
-    task = Task("before", "after", [pair], sides.before.height)
-    return compared_task(task, read_bounds(fail_if, fail_unless), Resampling(resamples=100))
+    begun = Comparison("before", "after", items=sides.before.height), [pair]
+    return compared_task(begun, read_bounds(fail_if, fail_unless), Resampling(resamples=100))
 
 
 def alarms(runs: int) -> None:

@@ -32,7 +32,7 @@ class _Codebook:
 
     def __init__(self, page: StepPage) -> None:
         self.page, self.begun = page, page.begun
-        self.fields = self.begun.fields
+        self.fields, self.texts = self.begun.fields, self._first_texts()
         self.inputs: list[tuple[Any, Any]] = []
 
     def build(self) -> None:
@@ -49,7 +49,6 @@ class _Codebook:
                     upload_box("Take a coding sheet", self._take_sheet, _MOST_BYTES, self.page)
             with ui.element("section").classes("qv-preview"):
                 words("h2", "What the model sees")
-                self.texts = self._first_texts()
                 numbered = {index: f"{index + 1}: {text[:60]}" for index, text in enumerate(self.texts)}
                 self.text = ui.select(numbered, value=0, label="Text", on_change=self._show)
                 self.text.props("outlined dense").classes("qv-wide")

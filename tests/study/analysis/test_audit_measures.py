@@ -41,7 +41,6 @@ def test_evaluators_are_compared_and_failures_counted(tmp_path):
     # Of three answers to the plain prompt exact reads none; two are gained, the refusal stays one.
     assert flips[4:7] == ["exact", "label_match", "67%"]
     assert flips[8:12] == ["1", "2", "0", "0"]
-    assert any(row[:5] == ["greedy", "exact", "label_match", "paraphrase=plain", "fake"] for row in table)
     failures = [
         cell for row in table if row[:1] == ["label_match"] and "paraphrase=plain" in row for cell in row
     ]
