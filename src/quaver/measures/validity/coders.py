@@ -144,9 +144,9 @@ def coder_agreement(
     >>> [(e.cell["coder"], round(e.value, 6)) for e in found if e.measure == "coder_agreement_gap"]
     [('all', 0.555556)]
     """
-    given = _coders_of(data, coders)
+    given = coders_of(data, coders)
     for answers in data.cells(raters=ASKING):
-        cell, marks = _coded(answers, given)
+        cell, marks = coded(answers, given)
         for name, mark in marks.items():
             yield cell.estimated(_with_coder(cell, name, mark, level))
         if len(marks) > 1:
@@ -158,7 +158,7 @@ def coder_agreement(
             yield cell.estimated(_gap(cell, [*marks.values()], level))
 
 
-def _coders_of(data: MeasureInput, coders: str | Sequence[str]) -> Mapping[str, Encoded]:
+def coders_of(data: MeasureInput, coders: str | Sequence[str]) -> Mapping[str, Encoded]:
     """The columns of the coders."""
     names = (coders,) if isinstance(coders, str) else tuple(coders)
     if not names or len(set(names)) < len(names):
@@ -173,7 +173,7 @@ def _coders_of(data: MeasureInput, coders: str | Sequence[str]) -> Mapping[str, 
     return {n: gathered.encoded(n, labels=True) if n in gathered.columns else nobody for n in names}
 
 
-def _coded(cell: Cell, given: Mapping[str, Encoded]) -> tuple[Cell, dict[str, Ints]]:
+def coded(cell: Cell, given: Mapping[str, Encoded]) -> tuple[Cell, dict[str, Ints]]:
     """A cell whose labels are also the coders', and each coder's label of each item (-1 for none)."""
     # Without a label set, the labels are those that anybody used.
     known = () if cell.label_set else sorted({value for column in given.values() for value in column.values})

@@ -27,8 +27,8 @@ from quaver.study.sources.study_source import StudySource
 
 _POOLED: Final = ("model", "decoding")
 
-_OF_CODERS: Final = "coder_agreement"
-"""The measure of coders, taken unasked wherever there are some."""
+_OF_CODERS: Final = {"coder_agreement": 1, "alternative_annotator": 3}
+"""The measures of coders, taken unasked where there are as many as each needs."""
 
 _SCORE: Final = "corrected_score"
 """Taken unasked where the labels are numbers: of all items, and by each column that groups them."""
@@ -160,7 +160,7 @@ def measurement(
     elif "evaluator" in compared and "first" in plugin.options and evaluators:
         first = spec.evaluator or evaluators[0]
         options = options if options.get("second") == first else {"first": first, **options}
-    if spec.use == _OF_CODERS and (coders := coders_of(study)):
+    if spec.use in _OF_CODERS and (coders := coders_of(study)):
         options = {"coders": coders, **options}
     varied = _varied(study, frame, by) if plugin.takes_factors else ()
     if varied:
@@ -248,8 +248,10 @@ def measurements(study: StudySource, names: Sequence[str] | None, frame: pl.Data
     corrected = _corrected(study, frame, known, names)
     asked: list[Asked] = [(("measures", at), spec) for at, spec in enumerate(study.spec.measures)]
     if names is None:
-        if _OF_CODERS not in known and coders_of(study):
-            asked.append((("items", "coders"), MeasureSpec(use=_OF_CODERS, by=_POOLED)))
+        coders = len(coders_of(study))
+        for name, fewest in _OF_CODERS.items():
+            if coders >= fewest and name not in known:
+                asked.append((("items", "coders"), MeasureSpec(use=name, by=_POOLED)))
     else:
         asked = [(loc, spec) for loc, spec in asked if spec.use in names]
         apart = {*known, *(one.measure for one in corrected), *([CONCLUSIONS] if concluded else ())}
@@ -287,7 +289,7 @@ def audit(study: StudySource, frame: pl.DataFrame) -> list[Measurement]:
         return []
     specs = [*_audited(study, frame), *_of_prompts_like_these(study)]
     if len(study.spec.items.coders) > 1:
-        specs.append(MeasureSpec(use=_OF_CODERS))
+        specs.append(MeasureSpec(use="coder_agreement"))
     return told_apart([measurement(study, spec, frame) for spec in specs])
 
 
