@@ -14,7 +14,7 @@ def _made(values, notes=()):
 
 
 def _drawn(kind, table):
-    return str(points(kind, [], table.rows(), 400))
+    return str(points(kind, [], table.rows()).page(400, None, 1))
 
 
 def test_points_that_lie_on_each_other_share_a_name():

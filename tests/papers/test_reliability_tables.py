@@ -294,7 +294,8 @@ def test_figures_name_the_models(answers, tmp_path):
     for number in "1234":
         kind = catalogue.figure_of(f"karmakar-2026:{number}")
         made = catalogue.kind_of(kind.table).make(answers) if kind.table else None
-        chart = getattr(paper_figures, kind.draw)(kind, answers, made.rows() if made else (), 720)
+        panels = getattr(paper_figures, kind.draw)(kind, answers, made.rows() if made else ())
+        chart, _ = panels.page(720, None, 1)
         assert all(model in str(chart) for model in MODELS)
         paper_figures.save(chart, tmp_path / "drawn.svg")
 

@@ -19,6 +19,7 @@ from quaver.cli.command_options import (
     ItemsOption,
     JsonOption,
     NameArgument,
+    NumberOption,
     StudyArgument,
     open_fields,
     open_study,
@@ -123,7 +124,10 @@ def figure_command(
     width: Annotated[int, typer.Option(min=200)] = 720,
     model: list[str] | None = None,
     strategy: list[str] | None = None,
+    label: Annotated[list[str] | None, typer.Option("--class")] = None,
     item: ItemsOption = None,
+    columns: NumberOption = None,
+    page: Annotated[int, typer.Option(min=1)] = 1,
     small: bool = False,
     field: FieldOption = None,
     function: FunctionOption = None,
@@ -137,16 +141,19 @@ def figure_command(
       name: PAPER:NUMBER, or the number alone in a paper's own recipe; without one, all are listed.
       to: The file: .svg, .png or .pdf; by default figure-NAME.svg.
       width: In pixels; 360 is a column, 720 a page.
-      model: A model that is drawn; all if left out. May be repeated, as the next two.
+      model: A model that is drawn; all if left out. May be repeated, as the next three.
       strategy: A strategy that is drawn.
+      label: A class whose items are drawn, by code or name.
       item: The id of an item that is drawn.
+      columns: Panels side by side, 110 pixels each at least; as many as fit if left out.
+      page: The page that is drawn; the caption says how many there are.
       small: Of the small version.
 
     Examples:
       quaver figure study.yaml
       quaver figure barrie-2025.yaml 2
       quaver figure study.yaml errica-2025:6 --to items.pdf --width 360
-      quaver figure study.yaml errica-2025:4 --model gpt-4
+      quaver figure study.yaml errica-2025:4 --model gpt-4 --class sport --page 2
     """
     from quaver.papers.catalogue import figure, figure_of, figures, paper_of
 
@@ -160,10 +167,10 @@ def figure_command(
         return
     from quaver.papers.paper_figures import save
 
-    path = to or Path(f"figure-{name.replace(':', '-')}.svg")
-    chosen = {"models": model, "strategies": strategy, "items": item}
+    path = to or Path(f"figure-{name.replace(':', '-')}{f'-{page}' if page > 1 else ''}.svg")
+    chosen = {"models": model, "strategies": strategy, "classes": label, "items": item}
     some = {name: values for name, values in chosen.items() if values}
-    save(figure(stored, name, width=width, **some), path)
+    save(figure(stored, name, width=width, columns=columns, page=page, **some), path)
     say(f"Wrote {path}")
 
 

@@ -159,21 +159,27 @@ def figure(
     width: Annotated[int, Field(ge=200)] = 720,
     models: Sequence[str] = (),
     strategies: Sequence[str] = (),
+    classes: Sequence[str] = (),
     items: Sequence[str] = (),
+    columns: Annotated[int, Field(ge=1)] | None = None,
+    page: Annotated[int, Field(ge=1)] = 1,
 ) -> Any:
-    """Draw a figure of a paper, as an Altair chart.
+    """Draw a page of a figure of a paper, as an Altair chart.
 
     Args:
         stored: A study or a collection.
         name: The paper and the number: ``errica-2025:6``.
         width: In pixels; 720 is a page, 360 a column.
-        models: Those that are drawn; all if left out, as of the next two.
+        models: Those that are drawn; all if left out, as of the next three.
         strategies: Their levels of the factor ``strategy``.
+        classes: Codes or names of the items' gold labels.
         items: Their ids.
+        columns: Panels side by side, 110 pixels each at least; as many as fit if left out.
+        page: The page; its caption says how many there are, and what is left out.
 
     Raises:
-        UnknownName: There is no such figure, model, strategy or item.
-        QuaverError: There is nothing to draw.
+        UnknownName: There is no such figure, model, strategy, class or item.
+        QuaverError: There is nothing to draw, or no such page.
     """
     from quaver.papers import paper_figures  # the charts' libraries are slow to load
     from quaver.report.charts.specification import finished
@@ -182,15 +188,17 @@ def figure(
     kind = figure_of(name)
     about = TABLES[kind.table] if kind.table else None
     chooses = about is not None and about.chooses_items
-    chosen = {"model": models, "strategy": strategies, "item": () if chooses else items}
+    chosen = {"model": models, "strategy": strategies, "class": classes, "item": () if chooses else items}
     only = {column: values for column, values in chosen.items() if values}
     answers = answers_of(_studies(stored), intervals=bool(kind.ends), only=only)
     made = about.make(answers, *([items] if chooses and items else [])) if about else None
-    spec = getattr(paper_figures, kind.draw)(kind, answers, made.rows() if made else (), width)
-    if spec is None:
+    panels = getattr(paper_figures, kind.draw)(kind, answers, made.rows() if made else ())
+    if not panels.rows:
         notes = " ".join(made.notes) if made else ""
         raise QuaverError("there is nothing to draw", where=f"figure {name}", found=notes or "no rows")
+    spec, pages = panels.page(width, columns, page)
     said = [f"{column}: {', '.join(values)} alone" for column, values in only.items()]
+    said += [f"page {page} of {pages}"] if pages > 1 else []
     return as_altair(finished(spec, width=width, title=f"{kind.title}.", subtitle="; ".join(said)))
 
 

@@ -211,26 +211,51 @@ Answers = Sequence[StoredAnswers]
 def answers_of(
     studies: Mapping[str, Study], *, intervals: bool = True, only: Mapping[str, Sequence[str]] | None = None
 ) -> list[StoredAnswers]:
-    """The stored answers of each study that has any: all, or those of some models, strategies or items."""
-    answers = []
+    """The stored answers of each study that has any.
+
+    All of them, or those of some models, strategies or items, or to items of some ``class`` alone.
+    """
+    frames: dict[str, pl.DataFrame] = {}
     missing: StoreError | None = None
     for name, study in studies.items():
         try:
-            every = study.annotations()
+            frames[name] = study.annotations()
         except StoreError as error:
             missing = error
-            continue
-        for column, values in (only or {}).items():
-            known = every[column].cast(pl.String).unique().sort() if column in every.columns else ()
-            for value in values:
-                if value not in known:
-                    raise UnknownName(column, value, known, where=name)
-            every = rows_with(every, column, list(values))
+    if not frames and missing is not None:
+        raise missing
+    for column, values in (only or {}).items():
+        frames = _limited(studies, frames, column, values)
+    answers = []
+    for name, every in frames.items():
+        study = studies[name]
         frame = rows_with(every, "evaluator", study.spec.evaluators[0].title)
         answers.append(StoredAnswers(name, study, every if frame.is_empty() else frame, every, intervals))
-    if not answers and missing is not None:
-        raise missing
     return answers
+
+
+def _limited(
+    studies: Mapping[str, Study], frames: Mapping[str, pl.DataFrame], column: str, values: Sequence[str]
+) -> dict[str, pl.DataFrame]:
+    """The annotations with some values of a column, of the studies that have any."""
+    known: dict[str, Mapping[str, str]] = {}
+    for name, frame in frames.items():
+        labels = studies[name].experiment.labels.labels
+        if column == "class":
+            known[name] = {each: label.code for label in labels for each in (label.name, label.code)}
+        elif column in frame.columns:
+            known[name] = {each: each for each in frame[column].cast(pl.String).drop_nulls().unique()}
+    names = sorted({each for some in known.values() for each in some})
+    for value in values:
+        if value not in names:
+            raise UnknownName(column, value, names, where=column)
+    stored = "gold" if column == "class" else column
+    kept = {}
+    for name, some in known.items():
+        frame = rows_with(frames[name], stored, [some[value] for value in values if value in some])
+        if frame.height:
+            kept[name] = frame
+    return kept
 
 
 def each_model(answers: Answers) -> Iterator[tuple[StoredAnswers, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,14 @@ from quaver.report.charts.forms import columns, forest, grid, plane
 from quaver.report.charts.specification import Spec, stacked
 from quaver.report.charts.svg import FORMATS, plain_svg, svg_text
 
+PAGE = 960
+"""How high a page is, in pixels, where it is 720 wide."""
+_HEAD = 70
+"""What a figure's title and its margins take, in pixels."""
+_AROUND = 90
+"""What a panel's name and its axis take above and below it."""
+_LEAST = 110
+"""Pixels without which a panel shows nothing."""
 _PLANE, _VIOLIN, _BAR, _SIDE = 266, 160, 240, 168
 """Pixels that a panel needs, so that there is room for its name."""
 _MATRIX = 60
@@ -29,33 +38,53 @@ Row = dict[str, Any]
 Rows = Sequence[Mapping[str, Any]]
 
 
-def _panels(
-    form: Callable[..., Spec],
-    rows: Rows,
-    width: int,
-    room: float,
-    high: float | None = None,
-    **look: Any,
-) -> Spec | None:
-    """A form's drawing of rows, as many panels side by side as have room; None without rows.
+@dataclass(frozen=True, slots=True)
+class Panels:
+    """A figure before it is cut into pages.
 
-    Args:
-        form: Draws rows, given ``beside``, ``high`` and ``width``.
+    Attributes:
+        form: Draws rows, given ``beside``, ``high``, ``width`` and the look.
         rows: What is drawn, each in its panel.
-        width: Of the figure, in pixels.
         room: The pixels that a panel needs.
         high: How high a panel is, in pixels; about as high as wide if None.
         look: What else the form is given.
     """
-    if not rows:
-        return None
-    panels = len({row["panel"] for row in rows})
-    beside = min(panels, max(1, int((width - 10) // room)))
-    high = high or min(250.0, 1.05 * (width / beside - 76))
-    return form(rows, beside=beside, high=high, width=width, **look)
+
+    form: Callable[..., Spec]
+    rows: Rows
+    room: float
+    high: float | None = None
+    look: Mapping[str, Any] = field(default_factory=dict)
+
+    def page(self, width: int, columns: int | None, number: int) -> tuple[Spec, int]:
+        """The drawing of a page, and how many pages there are.
+
+        Args:
+            width: Of the figure, in pixels.
+            columns: Panels side by side, no narrower than can be drawn; as many as have room if None.
+            number: Of the page, from 1.
+
+        Raises:
+            QuaverError: There is no such page.
+        """
+        panels = list(dict.fromkeys(row["panel"] for row in self.rows))
+        room = min(self.room, _LEAST) if columns else self.room
+        beside = min(len(panels), columns or len(panels), max(1, int((width - 10) // room)))
+        high = self.high or min(250.0, 1.05 * (width / beside - 76))
+        legend = 24 + 19 * (len({row.get("series") for row in self.rows}) // 3)
+        lines = max(1, int((PAGE - _HEAD - legend) // (high + _AROUND)))
+        most = beside * lines
+        pages = -(-len(panels) // most)
+        if number > pages:
+            raise QuaverError(
+                "the figure has no such page", where="page", expected=f"1 to {pages}", found=str(number)
+            )
+        shown = panels[most * (number - 1) : most * number]
+        rows = [row for row in self.rows if row["panel"] in shown]
+        return self.form(rows, beside=beside, high=high, width=width, **self.look), pages
 
 
-def beside_noise(kind: FigureKind, answers: Answers, table: Rows, width: int) -> Spec | None:
+def beside_noise(kind: FigureKind, answers: Answers, table: Rows) -> Panels:
     """S against C of each row, beside those of noisy and of random answers."""
     rows = []
     for panel, row, _, _ in _numbers(kind, table):
@@ -67,20 +96,20 @@ def beside_noise(kind: FigureKind, answers: Answers, table: Rows, width: int) ->
                 rows.append({"panel": panel, "series": series, "name": name, "size": size, "x": x, "y": y})
     ends = (0.0, 1.0)
     look: dict[str, Any] = {"x_ends": ends, "y_ends": ends, "order": [*_SERIES.values()]}
-    return _panels(plane, rows, width, _PLANE, across="sensitivity", up="consistency", **look)
+    return Panels(plane, rows, _PLANE, look={"across": "sensitivity", "up": "consistency", **look})
 
 
-def sensitivities(kind: FigureKind, answers: Answers, table: Rows, width: int) -> Spec | None:
+def sensitivities(kind: FigureKind, answers: Answers, table: Rows) -> Panels:
     """The items' sensitivity, a violin a strategy."""
-    return _violins(answers, "sensitivity of items", width)
+    return _violins(answers, "sensitivity of items")
 
 
-def consistencies(kind: FigureKind, answers: Answers, table: Rows, width: int) -> Spec | None:
+def consistencies(kind: FigureKind, answers: Answers, table: Rows) -> Panels:
     """The consistency of pairs of items of one class, a violin a strategy."""
-    return _violins(answers, "consistency of pairs", width)
+    return _violins(answers, "consistency of pairs")
 
 
-def _violins(answers: Answers, what: str, width: int) -> Spec | None:
+def _violins(answers: Answers, what: str) -> Panels:
     rows: list[Row] = []
     for one, model, level, frame in each_strategy(answers):
         panel = f"{one.name}, {model} · {level}"
@@ -88,32 +117,34 @@ def _violins(answers: Answers, what: str, width: int) -> Spec | None:
         if what.startswith("sensitivity"):
             values = item_points(one, frame)["sensitivity"].drop_nulls().to_numpy()
         rows += [{"panel": panel, "value": value} for value in values.tolist()]
-    return _panels(columns, rows, width, _VIOLIN, 200, smooth=True, up=what)
+    return Panels(columns, rows, _VIOLIN, 200, {"smooth": True, "up": what})
 
 
-def class_sensitivities(kind: FigureKind, answers: Answers, table: Rows, width: int) -> Spec | None:
+def class_sensitivities(kind: FigureKind, answers: Answers, table: Rows) -> Panels:
     """Each class's sensitivity, a colour a strategy."""
     rows = []
     for one, model, level, frame in each_strategy(answers):
         names = {label.code: label.name for label in one.labels.labels}
-        for estimate in one.points("sensitivity", frame, by=[], convention="paper", classes=True):
-            code = estimate.cell.get("class")
+        for estimate in one.points("sensitivity", frame, by=["gold"], convention="paper"):
+            code = estimate.cell.get("gold")
             if code is not None and estimate.value is not None:
                 panel = f"{one.name}, {model}"
                 rows.append({"panel": panel, "row": names[code], "value": estimate.value, "series": level})
-    return _dots(rows, "sensitivity", width)
+    return _dots(rows, "sensitivity")
 
 
-def matrices(kind: FigureKind, answers: Answers, table: Rows, width: int) -> Spec | None:
+def matrices(kind: FigureKind, answers: Answers, table: Rows) -> Panels:
     """The consistency of each pair of items of a class, and below it how its values are distributed."""
     rows = []
     for one, model, level, frame in each_strategy(answers):
         for label in one.labels.labels:
             matrix = class_matrix(one, frame, label.code)
             if matrix is not None:
-                panel = f"{label.name} · {one.name}, {model}, {level}"
+                items = len(matrix[1])
+                some = f", {_MATRIX} of {items} items" if items > _MATRIX else ""
+                panel = f"{label.name}{some} · {one.name}, {model}, {level}"
                 rows.append({"panel": panel, "matrix": matrix[1]})
-    return _panels(_squares_and_counts, rows, width, _SIDE, 220 + 90)
+    return Panels(_squares_and_counts, rows, _SIDE, 220 + 90)
 
 
 def _squares_and_counts(rows: Rows, *, beside: int, high: float, width: int) -> Spec:
@@ -133,14 +164,14 @@ def _squares_and_counts(rows: Rows, *, beside: int, high: float, width: int) -> 
     return stacked(above, below)
 
 
-def lines(kind: FigureKind, answers: Answers, table: Rows, width: int) -> Spec | None:
+def lines(kind: FigureKind, answers: Answers, table: Rows) -> Panels:
     """Lines over a number, with their bands."""
     references = [(0.8, "dashed: 0.8", None)] if "PSS" in kind.y[0] else []
-    look: dict[str, Any] = {"joined": True, "references": references}
-    return _panels(plane, _spots(kind, table), width, _PLANE, across=kind.x, up=kind.y[0], **look)
+    look = {"across": kind.x, "up": kind.y[0], "joined": True, "references": references}
+    return Panels(plane, _spots(kind, table), _PLANE, look=look)
 
 
-def points(kind: FigureKind, answers: Answers, table: Rows, width: int) -> Spec | None:
+def points(kind: FigureKind, answers: Answers, table: Rows) -> Panels:
     """Points with their names; of more than two that lie on each other, the first's and how many more."""
     there: dict[tuple[str, float, float], list[Row]] = {}
     for row in _spots(kind, table):
@@ -153,10 +184,10 @@ def points(kind: FigureKind, answers: Answers, table: Rows, width: int) -> Spec 
         rows.append({**some[0], "name": name})
     lone = {row["x"] for row in rows}
     ends = (0.0, 2 * max(lone)) if len(lone) == 1 and max(lone) > 0 else None
-    return _panels(plane, rows, width, _PLANE, across=kind.x, up=_title(kind), x_ends=ends)
+    return Panels(plane, rows, _PLANE, look={"across": kind.x, "up": _title(kind), "x_ends": ends})
 
 
-def bars(kind: FigureKind, answers: Answers, table: Rows, width: int) -> Spec | None:
+def bars(kind: FigureKind, answers: Answers, table: Rows) -> Panels:
     """A dot a number, in rows, a panel beside a panel; dashed where chance alone gets there."""
     rows: list[Row] = []
     references: dict[tuple[float, str, str | None], None] = {}
@@ -168,25 +199,25 @@ def bars(kind: FigureKind, answers: Answers, table: Rows, width: int) -> Spec | 
         if accuracy and row.get("data set") in chance:
             guessed = chance[row["data set"]]
             references[guessed, f"dashed: chance, {guessed:.2f}", panel] = None
-    return _dots(rows, _title(kind), width, references=list(references))
+    return _dots(rows, _title(kind), references=list(references))
 
 
-def _dots(rows: Rows, axis: str, width: int, **look: Any) -> Spec | None:
+def _dots(rows: Rows, axis: str, **look: Any) -> Panels:
     step = max(19.0, 7.0 * len({row["series"] for row in rows}) + 3)
     high = step * len({row["row"] for row in rows})
-    return _panels(forest, rows, width, _BAR, high, axis=axis, domain=(0.0, 1.0), **look)
+    return Panels(forest, rows, _BAR, high, {"axis": axis, "domain": (0.0, 1.0), **look})
 
 
-def heat(kind: FigureKind, answers: Answers, table: Rows, width: int) -> Spec | None:
+def heat(kind: FigureKind, answers: Answers, table: Rows) -> Panels:
     """A number a square: darker where it is larger."""
     rows = []
     for panel, row, _, value in _numbers(kind, table):
         where = {"row": _text(row, kind.series), "column": str(row[kind.x])}
         rows.append({"panel": panel, **where, "value": value, "text": f"{value:.2f}"})
-    return _panels(grid, rows, width, 10_000, 27.0 * len({row["row"] for row in rows}))
+    return Panels(grid, rows, 10_000, 27.0 * len({row["row"] for row in rows}))
 
 
-def stated_over_token(kind: FigureKind, answers: Answers, table: Rows, width: int) -> Spec | None:
+def stated_over_token(kind: FigureKind, answers: Answers, table: Rows) -> Panels:
     """Reliability of stated over token confidence: right answers against confidence, a panel a model.
 
     As in the paper, over the prompts under which enough answers state a confidence, in one of the phrasings.
@@ -207,7 +238,7 @@ def stated_over_token(kind: FigureKind, answers: Answers, table: Rows, width: in
     ends = (0.0, 1.0)
     perfect = [(None, "dashed: as sure as right", None)]
     look: dict[str, Any] = {"x_ends": ends, "y_ends": ends, "percent": "xy", "references": perfect}
-    return _panels(plane, rows, width, _PLANE, across="confidence", up="right answers", **look)
+    return Panels(plane, rows, _PLANE, look={"across": "confidence", "up": "right answers", **look})
 
 
 def _title(kind: FigureKind) -> str:
