@@ -22,15 +22,15 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from textwrap import fill
-from typing import Any
 from unittest.mock import patch
 
 from quaver.report.page import html_page
+from quaver.report.page_words import slug
 from quaver.report.tables.table import Table, markdown
 from quaver.study.session import Study
 
@@ -128,13 +128,14 @@ class Run:
     def _tables(self) -> dict[str, Table]:
         """The report's tables, as they are when it is written again."""
         found: dict[str, Table] = {}
-        write = html_page._written_tables
+        write = html_page.write_tables
 
-        def kept(folder: Path, results: Any, tables: Mapping[str, Table]) -> dict[str, str]:
-            found.update(tables)
-            return write(folder, results, tables)
+        def kept(tables: Iterable[Table], folder: Path) -> None:
+            shown = [*tables]
+            found.update({slug(table.name): table for table in shown})
+            write(shown, folder)
 
-        with patch.object(html_page, "_written_tables", kept):
+        with patch.object(html_page, "write_tables", kept):
             Study.open(self.folder / f"{self.kind}.small.yaml").report()
         return found
 
