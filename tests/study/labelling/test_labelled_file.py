@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 import zipfile
 
 import polars as pl
@@ -92,6 +93,54 @@ def test_a_column_that_is_called_label_stays(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("text,LABEL\none,mine\n", encoding="utf-8")
     assert labelled(path, ["a"]).read_text() == "text,LABEL,label (Quaver)\none,mine,a\n"
+
+
+INDEXES = {
+    "none": None,
+    "names": ["x", "y"],
+    "two levels": [("a", 1), ("b", 1)],
+}
+
+
+def written_by_pandas(path, index):
+    """A table with an index, and columns of types that pandas alone has."""
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    several = isinstance(index, list) and isinstance(index[0], tuple)
+    frame = pandas.DataFrame(
+        {
+            "text": ["one", "two"],
+            "n": pandas.array([1, None], "Int64"),
+            "sure": pandas.array([True, None], "boolean"),
+            "kind": pandas.Categorical(["b", "a"], categories=["c", "b", "a"], ordered=True),
+            "day": pandas.date_range("2026-01-01", periods=2, tz="Europe/Berlin"),
+        },
+        index=pandas.MultiIndex.from_tuples(index, names=["group", None]) if several else index,
+    )
+    frame.to_parquet(path)
+    return frame
+
+
+@pytest.mark.parametrize("index", INDEXES.values(), ids=INDEXES)
+def test_what_pandas_knows_of_its_table_stays(tmp_path, index):
+    path = tmp_path / "t.parquet"
+    frame = written_by_pandas(path, index)
+    copy = labelled(path, ["a", None])
+    pandas = pytest.importorskip("pandas")
+    pandas.testing.assert_frame_equal(pandas.read_parquet(copy).drop(columns="label"), frame)
+    before, after = pl.read_parquet(path), pl.read_parquet(copy).drop("label")
+    assert after.equals(before)
+    assert after.schema == before.schema
+
+
+def test_a_table_of_pandas_needs_what_keeps_its_index(tmp_path, monkeypatch):
+    path = tmp_path / "t.parquet"
+    written_by_pandas(path, ["x", "y"])
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ItemError, match="quaver\\[pandas\\]"):
+        labelled(path, ["a", None])
+    pl.DataFrame({"text": ["one"]}).write_parquet(path)
+    assert pl.read_parquet(labelled(path, ["a"])).columns == ["text", "label"], "polars writes other tables"
 
 
 def test_a_sign_alone_is_a_label(tmp_path):

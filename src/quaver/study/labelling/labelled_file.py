@@ -161,4 +161,20 @@ def _write_parquet(source: Path, part: Path, heads: Sequence[str], cells: _Cells
         new = pl.DataFrame(rows, schema=list(heads), orient="row", infer_schema_length=None)
     except (TypeError, pl.exceptions.PolarsError) as error:
         raise ItemError("no columns can be added to this file", where=str(source), found=str(error)) from None
-    frame.hstack(new).write_parquet(part)
+    try:
+        from pyarrow import parquet  # type: ignore[import-untyped]
+    except ImportError:
+        if "pandas" in pl.read_parquet_metadata(source):
+            raise ItemError(
+                "the index and the types of this table cannot be kept",
+                where=str(source),
+                expected="pyarrow, which alone writes what pandas notes of a table",
+                found="pyarrow is not installed",
+                fix='pip install "quaver[pandas]"',
+            ) from None
+        frame.hstack(new).write_parquet(part)
+        return
+    table = parquet.ParquetFile(source).read()
+    for column in new:
+        table = table.append_column(column.name, column.to_arrow())
+    parquet.write_table(table, part)
