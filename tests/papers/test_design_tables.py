@@ -160,12 +160,18 @@ def test_texts_classes_and_answers(study):
 
 
 def test_levels_as_the_paper_prints_them(study):
+    """Bold where a level is better by more than 2%."""
     for made, name in zip(
         printed(study, "factor-levels"), ("compliance", "accuracy, labelled"), strict=False
     ):
-        for row in made.rows():
-            own = answers(study).filter(pl.col(row["factor"]) == row["level"])
-            assert row["sides, one"] == pytest.approx(outcomes(own)[name])
+        for row, cells in zip(made.rows(), made.table.rows, strict=True):
+            factor, level = row["factor"], row["level"]
+            own, other = (
+                outcomes(answers(study).filter((pl.col(factor) == level) == same))[name]
+                for same in (True, False)
+            )
+            assert row["sides, one"] == pytest.approx(own)
+            assert ("<b>" in cells[2]) == (own - other > 0.02)
 
 
 def test_answers_as_written_and_whether_they_comply(study):

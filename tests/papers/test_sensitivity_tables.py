@@ -168,13 +168,21 @@ def test_what_has_no_figure_or_format_says_so(study, tmp_path):
 
 
 def test_strategies_as_the_paper_prints_them(study):
-    """A row a data set, S, C and F1 of each model and strategy."""
+    """A row a data set, S, C and F1 of each model and strategy, the best of each in bold."""
     first, second = printed(study, "strategies")
     long = {row["strategy"]: row for row in tabled(study, "strategies")}
     (row,) = first.rows()
     for strategy, own in long.items():
         for name, head in (("S", "S"), ("C", "C"), ("micro-F1", "F1")):
             assert row[f"one, {strategy} {head}"] == pytest.approx(own[name])
+    (cells,) = first.table.rows
+    for at, (name, best) in enumerate({"S": min, "C": max, "micro-F1": max}.items(), start=1):
+        values = [own[name] for own in long.values()]
+        bold = ["<b>" in cell for cell in cells[at::3]]
+        assert bold == [value == best(values) and min(values) < max(values) for value in values]
+    assert any("<b>" in cell for cell in cells)
+    for form, sign in {"latex": r"\textbf{", "html": "<td><b>", "markdown": "| **"}.items():
+        assert first.as_(form).count(sign) == sum("<b>" in cell for cell in cells)
     assert len(second.rows()) == 1
     assert first.table.groups == ("", *["one"] * 6)
     assert r"\multicolumn{6}{c}{one}" in first.as_("latex")

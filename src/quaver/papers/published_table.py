@@ -214,6 +214,9 @@ class Layout:
         groups: The columns whose values span others.
         columns: The columns whose values are heads.
         mean: What the last row is called, if it has the mean of each column.
+        best: The columns whose best number is bold, each with which that is: ``highest`` or ``lowest``.
+        beside: The columns in which numbers agree that are compared for the best.
+        least: How far the best must lie from the next.
         only: The values to which columns are limited.
         note: What stands below it.
     """
@@ -225,6 +228,9 @@ class Layout:
     groups: Sequence[str] = ()
     columns: Sequence[str] = ()
     mean: str = ""
+    best: Mapping[str, str] = field(default_factory=dict)
+    beside: Sequence[str] = ()
+    least: float = 0.0
     only: Mapping[str, Sequence[str]] = field(default_factory=dict)
     note: str = ""
 
@@ -238,11 +244,27 @@ class Layout:
         return replace(table, name=label, caption=self.caption, table=self._grid(rows, values), notes=notes)
 
     def _kept(self, table: PublishedTable) -> list[dict[str, Cell]]:
-        """The rows that are printed."""
+        """The rows that are printed, the best numbers in bold."""
         rows = [dict(zip(table.columns, row, strict=True)) for row in table.table.rows]
         for name, some in self.only.items():
             rows = [row for row in rows if plain(row[name]) in some]
+        for name, which in self.best.items():
+            compared: dict[str, list[dict[str, Cell]]] = {}
+            for row in rows:
+                if numbers_of(row[name]):
+                    compared.setdefault(_named_by(row, self.beside), []).append(row)
+            for group in compared.values():
+                self._embolden(group, name, lowest=which == "lowest")
         return rows
+
+    def _embolden(self, rows: Sequence[dict[str, Cell]], name: str, *, lowest: bool) -> None:
+        """Print the best number of some rows in bold, if it is far enough from the next."""
+        values = sorted({numbers_of(row[name])[0] for row in rows}, reverse=not lowest)
+        if len(values) < 2 or abs(values[0] - values[1]) <= self.least:
+            return
+        for row in rows:
+            if numbers_of(row[name])[0] == values[0]:
+                row[name] = Markup("<b>{}</b>").format(row[name])
 
     def _heads(self, columns: Sequence[str]) -> dict[str, str]:
         """The printed columns with their heads."""

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from html import unescape
+from html import escape, unescape
 from itertools import groupby
 from typing import Any
 
@@ -186,6 +186,12 @@ def plain(cell: str | Markup) -> str:
     return visible(unescape(_TAG.sub("", marked)))
 
 
+def _written(cell: str | Markup, text: Callable[[str], str], bold: str) -> str:
+    """A cell as a format writes it, what is bold in the format's bold."""
+    bolder = isinstance(cell, Markup) and cell.startswith("<b>")
+    return bold.format(text(cell)) if bolder else text(cell)
+
+
 _GREEK = "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΥΦΨΩ"
 _GREEK_NAMES = (
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi "
@@ -263,7 +269,7 @@ def latex_float(table: Table, caption: str, label: str, notes: Sequence[str] = (
             *_spanners(table),
             _latex_row([latex_text(heading) for heading in table.columns]),
             r"\midrule",
-            *(_latex_row([latex_text(cell) for cell in row]) for row in rows),
+            *(_latex_row([_written(cell, latex_text, r"\textbf{{{}}}") for cell in row]) for row in rows),
             r"\bottomrule",
             r"\end{tabular}",
             closing,
@@ -342,14 +348,14 @@ def markdown(table: Table) -> str:
     """
     rules = ["---:" if index in table.numeric else "---" for index in range(len(table.columns))]
     heads = [markdown_text(one) for one in table.headings]
-    rows = [[markdown_text(cell) for cell in row] for row in table.rows]
+    rows = [[_written(cell, markdown_text, "**{}**") for cell in row] for row in table.rows]
     return "\n".join(f"| {' | '.join(row)} |" for row in (heads, rules, *rows)) + "\n"
 
 
 def html(table: Table, caption: str, notes: Sequence[str] = ()) -> str:
     """The table as HTML without any style, its texts escaped."""
     spans = [(name, len(list(some))) for name, some in groupby(table.groups)]
-    rows = [[plain(cell) for cell in row] for row in table.rows]
+    rows = [[Markup(_written(cell, _escaped, "<b>{}</b>")) for cell in row] for row in table.rows]
     made = template("printed_table.html")
     return made.render(caption=caption, spans=spans, heads=table.columns, rows=rows, notes=notes)
 
@@ -369,6 +375,10 @@ def as_text(
         return html(table, caption, notes)
     below = "".join(f"\n{markdown_text(note)}\n" for note in notes)
     return f"{markdown(table)}\n{before}{markdown_text(caption)}\n{below}"
+
+
+def _escaped(cell: str) -> str:
+    return escape(plain(cell))
 
 
 def markdown_text(cell: str) -> str:
