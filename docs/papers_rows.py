@@ -107,6 +107,7 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("figure 3", "S of items by strategy", "figure STUDY 3"),
         Row("figure 3", "S of classes by strategy", "figure STUDY 3-classes"),
         Row("figure 4", "matrices of C and their histograms, every class", "figure STUDY 4"),
+        _table("figure 4", "C of each pair of named items", "matrix", paper=False),
         Row("figure 5", "C by strategy", "figure STUDY 5"),
         Row("figure 6", "S and C of items, beside noisy and random answers", "figure STUDY 6"),
         _table("appendix B", "the items with the highest S, with their texts", "items"),

@@ -200,3 +200,37 @@ def test_labels_of_items_over_paraphrases(study):
     for row in rows:
         code = ["left", "right", "N/A"].index(row["label"])
         assert row["share"] == pytest.approx((labels[int(row["item"])] == code).mean())
+
+
+def test_pairs_of_items_by_id(study):
+    made = table(study, "matrix", items=["3", "0", "7"])
+    assert made.columns == ("data set", "model", "strategy", "no.", "item", "class", "3", "0", "7")
+    for row in made.rows():
+        p = shares(block(study, row["strategy"])[0])
+        for other in ("3", "0", "7"):
+            expected = 1 - np.abs(p[int(row["item"])] - p[int(other)]).sum() / 2
+            assert row[other] == pytest.approx(expected)
+    with pytest.raises(UnknownName, match="99"):
+        table(study, "matrix", items=["3", "99"])
+
+
+def test_pairs_of_different_classes_are_noted(study):
+    _, gold = block(study, "simple")
+    alike, unlike = (np.flatnonzero(gold == code).astype(str).tolist() for code in (0, 1))
+    said = "Items of different classes are paired"
+    assert said not in table(study, "matrix", items=alike[:3]).as_()
+    assert said in table(study, "matrix", items=[*alike[:2], unlike[0]]).as_()
+
+
+def test_each_strategy_has_its_own_items_in_the_columns(study):
+    rows = table(study, "matrix").rows()
+    for level in ("simple", "detailed"):
+        labels = block(study, level)[0]
+        own = [row for row in rows if row["strategy"] == level]
+        ids = [int(row["item"]) for row in own]
+        moved = sorted(range(SIZE), key=lambda at: (-sensitivities(labels)[at], str(at)))
+        assert ids == moved[:10]
+        p = shares(labels)
+        for row, item in zip(own, ids, strict=True):
+            for number, other in enumerate(ids, start=1):
+                assert row[str(number)] == pytest.approx(1 - np.abs(p[item] - p[other]).sum() / 2)

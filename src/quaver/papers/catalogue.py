@@ -59,11 +59,10 @@ class TableKind:
         made = pivot(answers, self.pivot) if self.pivot else _function(self.function)(answers, *items)
         rows: list[Sequence[Value]] = list(made)
         notes = [*self.notes, "" if rows else self.empty, *reasons(rows)]
-        table = table_of(self.columns, rows, self.words, self.name)
-        result = PublishedTable(self.name, self.caption, table, tuple(filter(None, notes)))
+        result = PublishedTable(self.name, self.caption, table_of(self.columns, rows, self.words, self.name))
         if self.remark:
-            result = replace(result, notes=(*result.notes, _function(self.remark)(result.rows())))
-        return result
+            notes.append(_function(self.remark)(result.rows()))
+        return replace(result, notes=tuple(filter(None, notes)))
 
     def printed(self, made: PublishedTable) -> list[PublishedTable]:
         """The paper's tables of the table that was made; itself where the paper prints it as it stands."""

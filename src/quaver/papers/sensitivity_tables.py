@@ -19,6 +19,8 @@ from quaver.papers.published_table import Value
 FACTOR = "strategy"
 _MOST = 2000
 """Items of one class whose pairs are made one by one."""
+_MOVED = 10
+"""How many of the items with the highest S are paired."""
 _S_AND_C = ("sensitivity", "consistency")
 Rows = Iterator[Sequence[Value]]
 
@@ -157,3 +159,32 @@ def _of_a_class(points: pl.DataFrame) -> list[str]:
     """The item with the highest S, and two others of its class: the least and the next."""
     alike = points.filter(pl.col("gold") == pl.col("gold").first())["item"].to_list()
     return list(dict.fromkeys([*alike[:1], *alike[-2:]]))
+
+
+def matrix(answers: Answers, items: Sequence[str] = ()) -> Rows:
+    """The consistency of each pair of some items, whatever their class: the paper's figure 4 in numbers."""
+    for one, model, level, frame in each_strategy(answers):
+        points = item_points(one, frame)
+        golds = dict(zip(points["item"], points["gold"], strict=True))
+        chosen = [item for item in items or points["item"].head(_MOVED) if item in golds]
+        # As if all were of one class: then every pair of them is made.
+        code = one.labels.codes[0]
+        alike = class_matrix(one, rows_with(frame, "item", chosen).with_columns(gold=pl.lit(code)), code)
+        if alike is None:
+            continue
+        numbers = [str(number) for number in range(1, len(chosen) + 1)]
+        places = [list(alike[0]).index(item) for item in chosen]
+        for number, item, place in zip(numbers, chosen, places, strict=True):
+            values = alike[1][place, places].tolist()
+            pairs = dict(zip(chosen if items else numbers, values, strict=True))
+            yield one.name, model, level, number, item, golds[item], pairs
+
+
+def of_several_classes(rows: Sequence[Mapping[str, Any]]) -> str:
+    """What is to be said where paired items are of different classes; nothing where they are not."""
+    classes: dict[tuple[object, ...], set[object]] = {}
+    for row in rows:
+        classes.setdefault((row["data set"], row["model"], row["strategy"]), set()).add(row["class"])
+    if all(len(some) == 1 for some in classes.values()):
+        return ""
+    return "Items of different classes are paired here: see the column class. The paper's C is of one class."
