@@ -86,8 +86,7 @@ def test_a_key_in_every_reply(tmp_path, said):
         write_planted(tmp_path, url, None)
         done = said(COMMANDS)
         assert leaks(tmp_path, done) == []
-        refused = [one.args[0] for one in done if one.returncode]
-        assert refused == ["accept"]  # no gold labels
+        assert [one.args[0] for one in done if one.returncode] == []
         assert "[key]" in (tmp_path / "out.jsonl").read_text()
 
 
@@ -106,7 +105,7 @@ def test_a_bundle_is_refused_for_a_comment(key, tmp_path, said):
         write_planted(tmp_path, url, None, comment=f"# a note\n# export OPENAI_API_KEY={key}\n")
         done = said(COMMANDS)
     refused = [one for one in done if one.returncode]
-    assert [one.args[0] for one in refused] == ["bundle", "bundle", "verify", "accept"]
+    assert [one.args[0] for one in refused] == ["bundle", "bundle", "verify"]
     assert all("study.yaml" in one.stderr and key not in one.stderr for one in refused[:2])
     assert leaks(tmp_path, done) == []
     assert list(tmp_path.glob("*.zip*")) == []

@@ -181,16 +181,6 @@ GOLD = (
 )
 
 
-def doubled_throughout(folder):
-    """The annotations of an item stand there twice, which leaves their measures undefined."""
-    path = folder / "annotations.parquet"
-    found = pl.read_parquet(path)
-    pl.concat([found, found.filter(pl.col("item") == "i0")]).write_parquet(path)
-    about = {"form": "quaver bundle 1", "study": "study", "texts": True}
-    about["files"] = {one.name: "" for one in folder.iterdir()}
-    write_derived(Bundle(folder / "x.zip", Opened(about, (), ""), folder), folder)
-
-
 def lock(*path, value):
     def edit(found):
         for part in path[:-1]:
@@ -305,7 +295,6 @@ WAYS = {
         document("packed.json", lambda found: found["made_with"].update(code="0"))(folder),
         text("estimates.csv", r",0\.\d+", ",0.99")(folder),
     ),
-    "annotations doubled, and all that follows": doubled_throughout,
     "a report that nothing makes": remade(
         lambda folder: shutil.copy(folder / "report.html", folder / "report-summary.html")
     ),

@@ -21,6 +21,7 @@ from quaver.bundles.packed_design import compare_design
 from quaver.core.annotations import ANNOTATION_COLUMNS, FIELD, GOLD_COLUMNS
 from quaver.core.arguments import guarded
 from quaver.core.number_format import count
+from quaver.errors import MeasureError
 from quaver.report.page.method import departures
 from quaver.study.analysis.annotation_frame import annotations_of, rescored
 from quaver.study.analysis.field_source import fields_of
@@ -204,7 +205,11 @@ def _compare_derived(source: Bundle, again: Path, found: Verification) -> None:
     """
     packed = source.folder
     again.mkdir()
-    estimates = write_derived(source, again)
+    try:
+        estimates = write_derived(source, again)
+    except MeasureError as error:  # annotations that no study has: of one answer twice, with two gold labels
+        found.differing.append(f"nothing can be computed from what is packed: {error.where}: {error.problem}")
+        return
     found.estimates = len(estimates)
     other_estimates = estimate_differences(estimates_in(packed), estimates)
     found.differing += other_estimates
