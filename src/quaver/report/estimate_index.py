@@ -121,6 +121,13 @@ class Results:
             for v in self.variants
         }
 
+    @cached_property
+    def only_openings(self) -> bool:
+        """Whether the instructions differ in what stands before one of them alone: none is in other words."""
+        texts = {str(variant.get("instruction", "")).strip() for variant in self.variants}
+        shortest = min(texts, key=len, default="")
+        return len(texts) > 1 and bool(shortest) and all(text.endswith(shortest) for text in texts)
+
     def variant_name(self, variant: str, without: str | None = None) -> str:
         """A variant by the factor levels that distinguish it from the others."""
         levels = self.factor_levels.get(variant)
