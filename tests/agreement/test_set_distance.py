@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.agreement.nltk_values import set_table
 
-from quaver.agreement import krippendorff_alpha
+from quaver.agreement import cohen_kappa, krippendorff_alpha
 from quaver.agreement.disagreement import set_distances
 from quaver.core.records import Label, LabelSet
 from quaver.errors import MeasureError
@@ -51,6 +51,9 @@ def test_kappa_and_flips_weigh_sets_by_their_distance():
     like = likeness(labels)
     assert like is not None
     assert np.allclose(like, [[1, 0.5, 0], [0.5, 1, 0], [0, 0, 1]])
+    table = [["a;b", "a"], ["a", "a"], ["c", "c"], ["c", "a"]]
+    # p_a = (0.5 + 1 + 1 + 0) / 4; p = (1/4, 1/4, 1/2), q = (0, 3/4, 1/4), p_e = 3/32 + 6/32 + 1/8
+    assert cohen_kappa(table, level="jaccard").value == pytest.approx((0.625 - 0.40625) / (1 - 0.40625))
 
 
 def test_a_level_that_there_is_not_names_those_that_there_are():

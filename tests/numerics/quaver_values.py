@@ -64,6 +64,7 @@ def _coefficients() -> Named:
         )
     two = pl.read_csv(DATA / "two_raters.csv").to_numpy()
     yield "cohen_kappa nominal", (plain := agreement.cohen_kappa(two, resamples=0).value)
+    yield "cohen_kappa interval", agreement.cohen_kappa(two, level="interval", resamples=0).value
     yield "cohen_kappa nominal, by vcd", plain
     yield "percent_agreement", agreement.percent_agreement(two, resamples=0).value
     yield "fleiss_kappa", agreement.fleiss_kappa(two, resamples=0).value

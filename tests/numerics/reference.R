@@ -36,6 +36,7 @@ for (level in c("nominal", "ordinal", "interval", "ratio")) {
 two <- read.csv(file.path(folder, "two_raters.csv"))
 kappa <- cohen.kappa(cbind(two$first, two$second))
 put("cohen_kappa nominal", kappa$kappa, paste(of("psych"), "cohen.kappa"))
+put("cohen_kappa interval", kappa$weighted.kappa, paste(of("psych"), "cohen.kappa, weighted"))
 tabled <- Kappa(table(factor(two$first, 1:4), factor(two$second, 1:4)))
 put("cohen_kappa nominal, by vcd", tabled$Unweighted["value"], paste(of("vcd"), "Kappa"))
 counts <- t(apply(cbind(two$first, two$second), 1, function(x) tabulate(x, 4)))

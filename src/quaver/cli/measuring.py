@@ -147,6 +147,7 @@ def agreement_command(
     valid: str | None = None,
     missing: Missing = "drop",
     level: LevelOption = "nominal",
+    weights: str | None = None,
     resamples: Annotated[int, typer.Option(min=0)] = 1000,
     seed: int = 0,
     distinct: bool = False,
@@ -165,6 +166,8 @@ def agreement_command(
       by: Measure each value of this column separately.
       valid: The valid labels, in order: a,b,"c, d". Others count as missing.
       missing: Leave missing labels out, or count them as a category.
+      weights: Of two labels in kappa and Gwet's AC: linear, quadratic, or a file with a row and a column for
+        each label. By default, the level's.
       resamples: 0 for no interval.
       seed: Root seed.
       distinct: Keep labels apart that differ only in capitals, white space or how a number is written.
@@ -172,6 +175,7 @@ def agreement_command(
     Examples:
       quaver agreement coded.csv --item id --rater who --label tag
       quaver agreement coded.csv --item id --rater who --label tag --level ordinal
+      quaver agreement coded.csv --label anna --label ben --weights near.csv
       quaver agreement coded.csv --item id --rater who --label tag --by topic
       quaver agreement speeches.csv --label tone --label tone_b
     """
@@ -186,6 +190,7 @@ def agreement_command(
         labels=parts(valid, "--valid") or None,
         distinct=distinct,
         level=level,
+        weights=weights,
         missing=missing,
         resamples=resamples,
         seed=seed,

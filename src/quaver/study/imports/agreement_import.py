@@ -18,6 +18,7 @@ from quaver.agreement.coefficients import (
     krippendorff_alpha,
     percent_agreement,
 )
+from quaver.agreement.pair_weights import Weights
 from quaver.agreement.ratings import label_set_of
 from quaver.core.arguments import guarded, taking
 from quaver.core.label_decisions import LabelRules, labels_outside
@@ -46,6 +47,7 @@ def measure_agreement(
     labels: LabelSet | Sequence[Any] | None = None,
     distinct: bool = False,
     level: Level | None = None,
+    weights: str | Path | Mapping[str, Mapping[str, float]] | None = None,
     missing: Missing = "drop",
     confidence_level: float = 0.95,
     resamples: int = 1000,
@@ -66,6 +68,9 @@ def measure_agreement(
         distinct: Keep labels apart that differ only in capitals, white space, dashes or how a number is
             written.
         level: Level of measurement; nominal, or the label set's.
+        weights: How far two labels that differ count as agreement in the kappas and Gwet's coefficient:
+            ``"linear"``, ``"quadratic"``, a table by label and label, or the path of a file with a row and a
+            column for each label. By default, as the level has it.
         missing: ``"drop"``, or ``"category"``: one more label (nominal only).
         confidence_level: Nominal level of the intervals.
         resamples: 0 for no interval.
@@ -74,7 +79,7 @@ def measure_agreement(
         **table: Those of `TableOptions`: ``separator``, ``unlabelled`` …
 
     Returns:
-        Five estimates for each cell, six where ratings are numbers; they say in ``details["taken"]`` what
+        Five estimates for each cell; they say in ``details["taken"]`` what
         stands for a missing label, and what is taken for one label.
 
     Raises:
@@ -102,6 +107,7 @@ def measure_agreement(
     used = {"item": [item or "item"], "rater": _listed(rater), "by": list(by), "label": names}
     used["group"] = [] if group is None else [group]
     path = Path(annotations) if isinstance(annotations, str | Path) else None
+    own = _weights(weights)
     with _named_in_errors(path):
         if path is None:
             frame = frame_of(annotations)
@@ -130,9 +136,38 @@ def measure_agreement(
     estimates = []
     for cell in found:
         for coefficient in _COEFFICIENTS:
-            one = coefficient.of(replace(cell, label_set=label_set), resampling, at, missing)
+            weighed: dict[str, Any] = {"weights": own} if "weights" in coefficient.own else {}
+            one = coefficient.of(replace(cell, label_set=label_set), resampling, at, missing, **weighed)
             estimates.append(replace(one, details={**one.details, "taken": taken}))
     return Estimates(estimates)
+
+
+def _weights(given: str | Path | Mapping[str, Mapping[str, float]] | None) -> Weights | None:
+    """Weights by name or by label and label, read from a file where one is given."""
+    if given is None or given in ("linear", "quadratic") or isinstance(given, Mapping):
+        return given  # type: ignore[return-value]
+    path = Path(given)
+    if not path.is_file():
+        raise QuaverError(
+            "no weights have this name",
+            where="--weights",
+            expected="linear, quadratic, or a file with a row and a column for each label",
+            found=str(given),
+        )
+    table = table_of(path, {}, "weights")
+    names, *columns = table.columns
+    found: dict[str, dict[str, float]] = {}
+    for row in table.rows:
+        own = found[row.text(names)] = {}
+        for name in columns:
+            try:
+                own[name] = float(row.text(name))
+            except ValueError:
+                where = f"{path.name}: {row.text(names)}, {name}"
+                raise QuaverError(
+                    "this weight is no number", where=where, expected="0 to 1", found=repr(row.text(name))
+                ) from None
+    return found
 
 
 def _listed(columns: str | Sequence[str]) -> list[str]:
