@@ -120,6 +120,12 @@ def test_one_sheet_serves_the_promise_of_each_field(texts):
     assert len(rows) < 60, "texts that were coded by hand are not coded again"
     assert found.acceptance is None
     found = labelled(texts, error="20%", returned=[by_hand(sheet)])
+    shares = {(head, text.partition(" ")[0]) for head, text in found.notes if head.startswith("Share")}
+    assert shares == {
+        *(("Share, tone", tone) for tone in TONES),
+        *(("Share, topics", topic) for topic in TOPICS),
+        ("Share, cost", "mean"),
+    }
     assert {*found.accepted} == {"tone", "topics", "cost"}
     assert found.acceptance.accepted == min(one.accepted for one in found.accepted.values())
     assert found.accepted["topics"].accepted > 100

@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import random
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -222,6 +223,12 @@ def test_the_loop_ends_with_a_label_for_every_text(texts):
     assert "--returned" in found.step
     found = labelled(texts, error=0.1, returned=[by_hand(sheet)])
     assert found.acceptance.accepted > 100
+    shares = [text for head, text in found.notes if head == "Share"]
+    for label, said in zip(sorted(LABELS), shares, strict=True):
+        low, high = re.search(r"\[(\d+)% to (\d+)%\]", said).groups()
+        share = sum(f"@{label}@" in tweet for tweet in cells(texts)["tweet"]) / 300
+        assert said.startswith(f"{label} ")
+        assert int(low) <= 100 * share <= int(high)
     wrong = found.table.filter(pl.col("labelled_by") == "the model", pl.col("needs_person").is_null())
     known = dict(zip(*cells(texts).select("id", pl.col("tweet").str.extract("@(.*?)@")), strict=True))
     assert sum(known[item] != label for item, label in wrong.select("item", "label").iter_rows()) <= 0.1 * 300
@@ -229,6 +236,22 @@ def test_the_loop_ends_with_a_label_for_every_text(texts):
         found = labelled(texts, error=0.1, returned=[by_hand(found.sheets[0])])
     assert found.table["needs_person"].null_count() == 300
     assert found.step == ""
+
+
+def test_a_regression_that_the_study_asks_for_is_corrected_too(texts):
+    head, *lines = texts.read_text().splitlines()
+    parties = [f"{line},{('left', 'right')[n % 2]}" for n, line in enumerate(lines)]
+    texts.write_text("\n".join([f"{head},party", *parties, ""]))
+    (sheet,) = labelled(texts, error=0.1, by_hand=80).sheets
+    claim = '{name: party, formula: share(favor) ~ party, effect: "party[left] > party[right]"}'
+    file = Path("texts-check/study.yaml")
+    file.write_text(f"{file.read_text()}\nconclusions: [{claim}]\n")
+    found = quaver.label(texts, model=good, check="texts-check", error=0.1, returned=[by_hand(sheet)])
+    (said,) = [text for head, text in found.notes if head == "Regression"]
+    assert said.startswith("“party” ")
+    assert "in the true labels" in said
+    assert "With the errors of the labels corrected by this sample" in found.study.paper().methods
+    assert said in found.study.paper().methods
 
 
 def test_a_sample_that_the_table_labels_already_still_ends_in_a_sheet(texts):

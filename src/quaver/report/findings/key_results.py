@@ -112,6 +112,21 @@ def corrected_conclusions(estimates: Iterable[Estimate]) -> dict[str, Estimate]:
     }
 
 
+def corrected_totals(estimates: Iterable[Estimate]) -> list[str]:
+    """The mean of all items' true labels, and the share of each, as a designed gold sample shows them.
+
+    >>> corrected_totals([Estimate("corrected_share", 0.43, 0.4, 0.46, cell={"label": "favor"})])
+    ['favor 43% [40% to 46%]']
+    """
+    found = []
+    for estimate in defined(estimates):
+        if estimate.measure == "corrected_score" and not estimate.cell:
+            found.append(f"mean {with_interval(estimate, rounded)}")
+        elif estimate.measure == "corrected_share" and [*estimate.cell] == ["label"]:
+            found.append(f"{estimate.cell['label']} {with_interval(estimate)}")
+    return found
+
+
 def in_true_labels(estimate: Estimate) -> str:
     """What a corrected conclusion says, after its name.
 

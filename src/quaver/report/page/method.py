@@ -11,6 +11,7 @@ from quaver.core.records import AND_PROMPT, Estimate
 from quaver.core.rows import measure_of, of_measures
 from quaver.report.decoding_words import decodings_in_words, hosts_in_words
 from quaver.report.estimate_index import Results
+from quaver.report.findings.key_results import corrected_conclusions, corrected_totals, in_true_labels
 from quaver.report.findings.quality import clusters
 from quaver.report.page_templates import paragraph
 from quaver.report.page_words import in_words
@@ -35,6 +36,8 @@ def method_paragraph(results: Results, cost: Table) -> str:
         results=results,
         lock=lock,
         sample=gold_sample(lock),
+        totals=corrected_totals(estimates),
+        claims={name: in_true_labels(one) for name, one in corrected_conclusions(estimates).items()},
         conditions=[one for one in lock.get("conditions", ()) if not one.get("follow_up")],
         models=_models(lock.get("models", {})),
         engines=_engines(results),

@@ -13,10 +13,11 @@ from typing import Any, Final
 import polars as pl
 
 from quaver.acceptance.accepted_labels import Acceptance
-from quaver.core.records import Numbers
+from quaver.core.records import Estimate, Numbers
 from quaver.design.calls.lock_file import write_made
 from quaver.design.spec.yaml_file import read_yaml
 from quaver.errors import QuaverError
+from quaver.report.findings.key_results import corrected_conclusions, corrected_totals, in_true_labels
 from quaver.report.findings.recommendation import Recommendation
 from quaver.report.findings.verdict_card import Card, best_of, card_of_fields
 from quaver.study.analysis.annotation_frame import annotations_of
@@ -24,6 +25,7 @@ from quaver.study.analysis.field_source import FieldSource
 from quaver.study.analysis.study_acceptance import accept
 from quaver.study.analysis.text_labels import PERSON, text_labels
 from quaver.study.session import Study
+from quaver.study.sources.conclusion_measures import CONCLUSIONS
 from quaver.study.sources.study_file_source import asking
 
 _HEAD: Final = "# Labels all texts of {}, made by `quaver label`: change that file, not this one.\n"
@@ -154,6 +156,26 @@ class FieldLabels:
         """Whether people have labelled most of a sample that was drawn."""
         status = self.study.gold.status()
         return status.drawn > 0 and 2 * status.labelled >= status.drawn
+
+    @cached_property
+    def _corrected(self) -> list[Estimate]:
+        """Each label's share, or the mean of numbers, and the study's conclusions; none without a sample."""
+        if not self.corrects:
+            return []
+        asked = [CONCLUSIONS] if self.study.spec.conclusions else []
+        is_scale = self.study.experiment.labels.level in ("interval", "ratio")
+        return list(self.study.estimates(["corrected_score" if is_scale else "corrected_share", *asked]))
+
+    @property
+    def totals(self) -> list[str]:
+        """Each label's share of all texts, or the mean, corrected by the people's labels."""
+        return corrected_totals(self._corrected)
+
+    @property
+    def claims(self) -> dict[str, str]:
+        """What each conclusion says of the true labels, by its name."""
+        found = corrected_conclusions(self._corrected)
+        return {name: in_true_labels(estimate) for name, estimate in found.items()}
 
     def columns(self, table: pl.DataFrame, items: Sequence[str]) -> pl.DataFrame:
         """The new columns of the copy, for rows of the user's table with these items; numbers as numbers."""
