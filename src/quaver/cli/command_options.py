@@ -56,7 +56,7 @@ SeparatorOption = Annotated[
     str | None, typer.Option(help=r"What separates the cells, if it is not a comma: ';', '\t'.")
 ]
 SheetOption = Annotated[
-    str | None, typer.Option(help="The sheet of a spreadsheet, where several hold something.")
+    str | None, typer.Option(help="The sheet of a spreadsheet, where several hold a table.")
 ]
 
 

@@ -139,7 +139,7 @@ async def texts(page: StepPage) -> None:
         problem = await run.io_bound(_read, begun)
         with shown:
             _columns(page, fill)
-            for doubt in doubts_about(begun.table, begun.column_of("text")):
+            for doubt in doubts_about(begun.table, begun.column_of("text"), begun.column_of("gold")):
                 words("p", f"{doubt.column}: {doubt.why}.").classes("qv-doubt")
             if problem is not None:
                 words(

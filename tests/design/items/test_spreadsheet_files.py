@@ -70,12 +70,12 @@ def test_an_empty_file_has_no_rows(tmp_path):
     assert read_rows(write_xlsx(tmp_path / "u.xlsx", [("id", "text")])) == []
 
 
-def test_a_sheet_is_named_where_several_hold_something(tmp_path):
+def test_a_sheet_is_named_where_several_hold_a_table(tmp_path):
     sheets = {"Notes": [("about",), ("x",)], "My data": TABLE, "Sheet3": []}
     for path in (write_xlsx(tmp_path / "t.xlsx", sheets), write_ods(tmp_path / "t.ods", sheets)):
         with pytest.raises(ItemError, match="several sheets") as caught:
             read_rows(path)
-        assert caught.value.found == "Notes, My data"
+        assert caught.value.found == f"Notes (about); My data ({', '.join(map(str, TABLE[0]))})"
         assert "sheet: Notes" in str(caught.value.fix)
         assert len(read_rows(path, sheet="My data")) == 3
         with pytest.raises(UnknownName) as unknown:
@@ -85,9 +85,12 @@ def test_a_sheet_is_named_where_several_hold_something(tmp_path):
         read_rows(tmp_path / "t.csv", sheet="My data")
 
 
-def test_a_sheet_with_a_header_alone_holds_something(tmp_path):
-    with pytest.raises(ItemError, match="several sheets"):
-        read_rows(write_xlsx(tmp_path / "t.xlsx", {"one": [("id",)], "two": TABLE}))
+@pytest.mark.parametrize("beside", [("id", "text"), ("Collected in May.",)])
+def test_a_sheet_without_a_header_and_rows_is_none_to_choose_from(tmp_path, beside):
+    sheets = {"one": [beside], "two": TABLE}
+    for path in (write_xlsx(tmp_path / "t.xlsx", sheets), write_ods(tmp_path / "t.ods", sheets)):
+        assert len(read_rows(path)) == 3
+        assert read_rows(path, sheet="one") == []
 
 
 def test_a_single_filled_sheet_needs_no_name(tmp_path):

@@ -72,6 +72,15 @@ def test_a_quotation_mark_that_damages_the_file_names_the_option(tmp_path):
     assert check(path, quote="none").table.rows == 2
 
 
+def test_texts_with_two_hand_labels_are_said(tmp_path):
+    again = ("900", " Text number 3  ::favor", "against"), ("901", "text number 4 ::against", "NA")
+    rows = [*texts(), *again, *((str(n), "", LABELS[n % 3]) for n in range(902, 905))]
+    assert said(check(table(tmp_path, rows))) == {
+        "3 of 45 rows have no text": "not asked about; the labelled copy keeps them without a label",
+        "1 text with different hand labels": "settle them, or accuracy counts some as wrong",
+    }
+
+
 def test_the_copy_keeps_rows_without_a_text_and_what_stood_around(tmp_path):
     rows = texts()
     rows[4] = ("004", "", "")

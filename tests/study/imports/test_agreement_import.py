@@ -130,7 +130,7 @@ def test_what_may_be_no_label_is_told_with_the_option_that_changes_it(tmp_path):
 def test_a_sheet_agrees_as_the_same_table_in_csv_does(path, tmp_path):
     rows = [line.split(",") for line in CSV.splitlines()]
     sheet = [rows[0], *[[int(row[0]), int(row[1]), float(row[2]), row[3] or None] for row in rows[1:]]]
-    file = write_xlsx(tmp_path / "somebody.xlsx", {"labels": sheet, "notes": [["x"]]})
+    file = write_xlsx(tmp_path / "somebody.xlsx", {"labels": sheet, "notes": [["x"], ["y"]]})
     found = measure_agreement(file, by=["temp"], sheet="labels", **NAMES)
     assert [e.value for e in found] == [e.value for e in measure_agreement(path, by=["temp"], **NAMES)]
     with pytest.raises(ItemError) as caught:

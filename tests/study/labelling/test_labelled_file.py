@@ -168,4 +168,4 @@ def test_a_spreadsheet_states_its_new_extent(tmp_path):
 def test_no_column_is_written_behind_the_last_one_of_a_spreadsheet(tmp_path):
     path = _workbook(tmp_path / "t.xlsx", {"A1": "text", "XFD1": "last", "A2": "one"})
     with pytest.raises(ItemError, match="no columns can be added"):
-        write_spreadsheet(path, tmp_path / "copy.xlsx", None, ["label"], {2: ["a"]})
+        write_spreadsheet(path, tmp_path / "copy.xlsx", "Sheet1", ["label"], {2: ["a"]})

@@ -11,6 +11,7 @@ from python_calamine import CalamineWorkbook
 from tests.spreadsheets import write_xlsx
 
 from quaver.design.items.spreadsheet_engine import shown
+from quaver.design.items.spreadsheet_files import sheet_of_table
 from quaver.errors import ItemError
 from quaver.study.labelling.spreadsheet_edits import write_spreadsheet
 
@@ -49,21 +50,23 @@ def test_new_columns_stand_beside_the_others_and_nothing_else_changes(tmp_path):
     assert CalamineWorkbook.from_path(found).sheet_names == ["Données", "other"]
 
 
-def test_the_first_sheet_that_holds_something_is_the_table(tmp_path):
-    source = write_xlsx(tmp_path / "t.xlsx", {"empty": [], "data": [("text",), ("one",)]})
-    found = edited(source, None, ("label",), {2: ("x",)})
+def test_the_sheet_that_is_read_is_the_one_that_is_labelled(tmp_path):
+    sheets = {"empty": [], "Notes": [("Collected in May.",)], "data": [("text",), ("one",)]}
+    source = write_xlsx(tmp_path / "t.xlsx", sheets)
+    found = edited(source, sheet_of_table(source), ("label",), {2: ("x",)})
     assert cells(found, "data") == [("text", "label"), ("one", "x")]
+    assert cells(found, "Notes") == sheets["Notes"]
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"not a zip archive"])
 def test_a_file_that_is_no_spreadsheet_is_one_error(tmp_path, content):
     (tmp_path / "t.xlsx").write_bytes(content)
     with pytest.raises(ItemError):
-        edited(tmp_path / "t.xlsx", None, ("label",), {})
+        edited(tmp_path / "t.xlsx", "Sheet1", ("label",), {})
     with zipfile.ZipFile(tmp_path / "t.xlsx", "w") as archive:
         archive.writestr("xl/workbook.xml", "<workbook>")
     with pytest.raises(ItemError):
-        edited(tmp_path / "t.xlsx", None, ("label",), {})
+        edited(tmp_path / "t.xlsx", "Sheet1", ("label",), {})
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), max_size=20)
@@ -82,7 +85,7 @@ VALUES = (
 def test_any_table_and_any_labels(tmp_path, rows, new):
     """Control characters, which no spreadsheet can hold, become U+FFFD; all else comes back as it was."""
     source = write_xlsx(tmp_path / "t.xlsx", [("a", "b"), *rows])
-    found = cells(edited(source, None, ("label",), new), "Sheet1")
+    found = cells(edited(source, "Sheet1", ("label",), new), "Sheet1")
     before = cells(source, "Sheet1")
     width = len(before[0])
     assert [row[:width] for row in found[: len(before)]] == before

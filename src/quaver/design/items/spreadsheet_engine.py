@@ -3,8 +3,8 @@
 A spreadsheet of kilobytes may stand for gigabytes, and the engine ends its process where it gets no memory.
 So the process has a limit of memory and time, and counts what it hands on. It imports nothing of Quaver.
 
-It writes JSON: a line about the file (``sheets``, those that are ``filled``, the ``sheet`` that is read, its
-``merged`` areas), then a line for each row that holds something: its number,
+It writes JSON: a line about the file (its ``sheets``; those that may hold the table, each with its ``first``
+row; the ``merged`` areas of the one that is read), then a line for each row that holds something: its number,
 and its cells' texts. A last line says ``end``, ``large`` or ``damaged``.
 """
 
@@ -46,17 +46,22 @@ def lines(path: str, wanted: str, most_bytes: int, most_cells: int, most_sheets:
     names = list(book.sheet_names)
     if len(names) > most_sheets:
         raise _TooLarge(f"{len(names):,} sheets")
-    filled = [wanted] if wanted in names else []
+    found = [wanted] if wanted in names else []
     if not wanted:
         kinds = {one.name: one.visible for one in book.sheets_metadata}
-        filled = [name for name in names if book.get_sheet_by_name(name).end]
-        visible = [name for name in filled if kinds[name] == SheetVisibleEnum.Visible]
-        filled = (visible if len(filled) > 1 else filled) or filled or names[:1]
-    about = {"sheets": names, "filled": filled}
-    if len(filled) != 1:
+        heights = {name: book.get_sheet_by_name(name).height for name in names}
+        found = [name for name in names if heights[name] > 1]  # a header and a row; a note has one cell
+        found = found or [name for name in names if heights[name]]
+        visible = [name for name in found if kinds[name] == SheetVisibleEnum.Visible]
+        found = (visible if len(found) > 1 else found) or found or names[:1]
+    about: dict[str, Any] = {"sheets": names, "first": {}}
+    for name in found:
+        for row in book.get_sheet_by_name(name).to_python(nrows=1) or [[]]:
+            about["first"][name] = [*map(shown, row)]
+    if len(found) != 1:
         yield about
         return
-    sheet = book.get_sheet_by_name(filled[0])
+    sheet = book.get_sheet_by_name(found[0])
     rows, columns = (last + 1 for last in sheet.end or (-1, -1))
     if rows * columns > most_cells:
         raise _TooLarge(f"{rows:,} rows by {columns:,} columns")

@@ -17,7 +17,7 @@ from quaver.errors import ItemError, UnknownName
 
 MOST_SHEETS = 1_000
 _SHOWN = 12
-"""Sheets that an error names."""
+"""Sheets that an error names, and cells of the first row of each."""
 
 _OLD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 """How a file begins that has a password or was written by an Excel from before 2007."""
@@ -50,6 +50,12 @@ def read_spreadsheet(path: Path, sheet: str | None, choose: str) -> list[Placed]
         grid: list[_Numbered] = [(number, cells) for number, cells in lines]
     file_name = f"{path.name} (sheet {name})" if len(about["sheets"]) > 1 else path.name
     return _rows(file_name, grid, about["merged"])
+
+
+def sheet_of_table(path: Path) -> str:
+    """The name of the sheet that is read where none is named."""
+    with closing(_engine(path, None)) as lines:
+        return _sheet(path, next(lines), None, "{value}")
 
 
 def _engine(path: Path, sheet: str | None) -> Generator[Any, None, None]:
@@ -86,20 +92,21 @@ def _engine(path: Path, sheet: str | None) -> Generator[Any, None, None]:
 
 
 def _sheet(path: Path, about: dict[str, Any], sheet: str | None, choose: str) -> str:
-    """The name of the sheet to read: the one that is named, or the only visible one that holds something."""
-    filled = about["filled"]
-    if sheet is not None and not filled:
+    """The name of the sheet to read: the one that is named, or the only visible one that holds a table."""
+    names = list(about["first"])
+    if sheet is not None and not names:
         raise UnknownName("sheet", sheet, about["sheets"], where=path.name)
-    if len(filled) > 1:
-        first = filled[0] if filled[0].isidentifier() else f'"{filled[0]}"'
+    if len(names) > 1:
+        first = names[0] if names[0].isidentifier() else f'"{names[0]}"'
+        begin = [f"{name} ({', '.join(about['first'][name][:_SHOWN])[:80]})" for name in names[:_SHOWN]]
         raise ItemError(
-            "several sheets of this file hold something",
+            "several sheets of this file hold a table",
             where=path.name,
-            expected="the name of the sheet with the table",
-            found=", ".join(filled[:_SHOWN]) + (", …" if len(filled) > _SHOWN else ""),
+            expected="the name of the sheet with the texts",
+            found="; ".join(begin) + ("; …" if len(names) > _SHOWN else ""),
             fix=f"say which one: {choose.format(value=first)}",
         )
-    return str(filled[0])
+    return str(names[0])
 
 
 def _rows(file: str, grid: Sequence[_Numbered], merged: Sequence[Sequence[int]]) -> list[Placed]:

@@ -272,7 +272,7 @@ class File:
         name: The column of names; without it, they are ``w1``, ``w2``, …
         temperature: The column of the temperatures at which they were made, if there is one.
         encoding: The file's encoding.
-        sheet: The sheet of a spreadsheet, where several hold something.
+        sheet: The sheet of a spreadsheet, where several hold a table.
     """
 
     factor = "paraphrase"

@@ -175,7 +175,7 @@ class TableFile(Part):
     separator: Annotated[str, Field(min_length=1, max_length=1)] | None = None
     """What separates the cells of a CSV file; a comma (in TSV a tab) if left out."""
     sheet: Name | None = None
-    """The sheet of a spreadsheet; needed only where several hold something."""
+    """The sheet of a spreadsheet; needed only where several hold a table."""
     quote: Literal["none"] | None = None
     """none: quotation marks in a CSV or TSV file are text, and enclose no cells."""
     gold: GoldSpec | None = None

@@ -193,7 +193,7 @@ def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckO
     file = home / "study.yaml"
     write_check_file(file, sealed(study_text(file, rows.path, table, design)), replaces=replaces)
     study = Study.open(file, functions=functions)
-    decided = (*table.taken, *doubts_about(rows, table.text), *_decided(study, table, design))
+    decided = (*table.taken, *doubts_about(rows, table.text, table.gold), *_decided(study, table, design))
     return Check(study, file, table, design, decided)
 
 

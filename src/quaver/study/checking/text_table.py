@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
 from quaver.core.label_decisions import EMPTY, Decision, LabelRules, label_line, outside_label_set
-from quaver.core.labels import TOLD_APART, LabelCells, folded, indistinct_labels, shown
+from quaver.core.labels import MISSING, TOLD_APART, LabelCells, folded, indistinct_labels, shown
 from quaver.core.number_format import count
 from quaver.design.items.table_files import Row
 from quaver.errors import ItemError, QuaverError
@@ -19,9 +19,11 @@ from quaver.study.imports.columns import (
     FEW_LABELS,
     MOST_LABELS,
     Table,
+    hand_label_columns,
     id_column,
     label_columns,
     read_labels,
+    set_models_aside,
     text_column,
 )
 from quaver.study.imports.field_columns import FieldColumn, named_fields
@@ -96,15 +98,14 @@ def read_text_table(table: Table, given: CheckOptions) -> TextTable:
             found=item,
             fix="leave it out to number the rows",
         )
-    item = item or id_column(table)
     rules = label_rules(given, ())
     found = TextTable(len(table.rows), text, item, fields=named_fields(table, given.get("fields", ()), rules))
-    if not found.fields:
-        found.gold, found.coders = gold, tuple(named.get("coders", ()))
-        _find_labels(table, found, replace(rules, labels=tuple(given.get("labels", ()))))
-    if item is None:
-        why = "no column was recognised" + "; --id names it" * ("id" in given)
-        table.taken.append(Decision("item", "(the row's number)", why))
+    try:
+        if not found.fields:
+            found.gold, found.coders = gold, tuple(named.get("coders", ()))
+            _find_labels(table, found, replace(rules, labels=tuple(given.get("labels", ()))))
+    finally:  # who is still to say what the labels are sees the ids
+        found.item = item or id_column(table, "; --id names it" * ("id" in given))
     found.group, found.compare = group, tuple(named.get("compare", ()))
     _find_undecided(table, found)
     order = [*_SHOWN]
@@ -116,8 +117,11 @@ def read_text_table(table: Table, given: CheckOptions) -> TextTable:
 
 def _find_labels(table: Table, found: TextTable, rules: LabelRules) -> None:
     """Find the labels of a table of one variable, the true ones, and its coders."""
+    set_models_aside(table)
     gold, coders = found.gold or _gold(table, rules.labels), list(found.coders)
-    if not (gold or coders):
+    if not (gold or coders or rules.labels):
+        coders = hand_label_columns(table)
+    elif not (gold or coders):
         coders = label_columns(table, rules.labels, rules.unlabelled)
     _read_labels(table, found, gold, coders, rules)
     if gold and not coders:
@@ -141,7 +145,10 @@ def _gold(table: Table, labels: Sequence[str]) -> str | None:
             return False
         return (1 if codes else 2) <= len(values) <= MOST_LABELS
 
-    return table.find("gold", fits=fits) or table.find("gold", "label", fits)
+    gold = table.find("gold", fits=fits)
+    if gold or table.called("by_hand"):
+        return gold
+    return table.find("gold", "label", fits)
 
 
 def _read_labels(
@@ -236,7 +243,7 @@ def _count_rows(table: Table, found: TextTable) -> None:
         found.counts = Counter(label for (label,) in given if label)
 
 
-def doubts_about(table: Table, text: str | None) -> list[Decision]:
+def doubts_about(table: Table, text: str | None, gold: str | None) -> list[Decision]:
     """What a person should know of a table before its texts are asked about, each with what to do."""
     found = dict[str, str]()
     if table.path.suffix.lower() in (".csv", ".tsv", ".tab"):
@@ -252,7 +259,19 @@ def doubts_about(table: Table, text: str | None) -> list[Decision]:
             found[problem] = "not asked about; the labelled copy keeps them without a label"
         if garbled := sum(bool(_GARBLED.search(cell)) for cell in counts):
             found[f"{garbled:,} texts have signs of a wrong encoding"] = "save the table as UTF-8"
+    if text and gold and (apart := _labelled_twice(table, text, gold)):
+        problem = f"{count(apart, 'text')} with different hand labels"
+        found[problem] = "settle them, or accuracy counts some as wrong"
     return [Decision("table", problem, fix) for problem, fix in found.items()]
+
+
+def _labelled_twice(table: Table, text: str, gold: str) -> int:
+    """How many texts stand in several rows with different labels, whatever their capitals and spaces."""
+    labels = defaultdict[str, set[str]](set)
+    for row in table.rows:
+        labels[" ".join(row.text(text).casefold().split())].add(folded(row.text(gold)))
+    missing = {"", *map(folded, MISSING)}
+    return sum(bool(form) and len(own - missing) > 1 for form, own in labels.items())
 
 
 def _swallowed(row: Row, columns: int) -> int:

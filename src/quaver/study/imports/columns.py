@@ -42,6 +42,9 @@ _LONGEST_LABEL = 100
 """A column with a longer text among more values than ``MOST_LABELS`` holds answers, not labels."""
 _LONG = 20
 """Characters: cells that are longer on average are texts rather than names or codes."""
+_CODE: Final = re.compile(r"(?!\d{4}-\d\d-\d\d$)[\w-]{1,40}")
+"""What an id may be, where nothing but its cells says that a column holds ids."""
+_ADDRESS: Final = re.compile(r"\w+://\S+")
 _SHOWN = 3
 """Cells that are no labels, of those that are shown."""
 NAMED: Final = "named"
@@ -138,6 +141,12 @@ class Table:
         called = [column for column in free if column.strip().casefold() in names]
         return sorted(called, key=lambda column: names.index(column.strip().casefold()))
 
+    def called(self, words: str) -> list[str]:
+        """The columns that play no role yet, hold few values, and have one of some words in their names."""
+        few = [name for name in self.free() if 1 < len(self.values(name)) <= MOST_LABELS]
+        pattern = rf"(?i)(?<![a-z])({'|'.join(_NAMES[words])})(?![a-z])"
+        return [name for name in few if re.search(pattern, name)]
+
     def find(
         self, role: str, called: str | None = None, fits: Callable[[str], bool] = lambda _: True
     ) -> str | None:
@@ -196,29 +205,73 @@ def table_of(path: Path, written: Mapping[str, Any], what: str = "texts") -> Tab
 
 
 def text_column(table: Table) -> str:
-    """The column that is called as texts are, else the one with the longest cells."""
+    """The column that is called as texts are, else the one with the longest texts, addresses left out."""
     called = table.free("text")
     if len(called) == 1:
         return table.take("text", called[0], BY_NAME)
     lengths = {}
     for name in called or table.free():
-        if table.values(name):
-            lengths[name] = sum(len(text) * n for text, n in table.counts(name).items()) / len(table.rows)
+        texts = [text for text in table.values(name) if not _ADDRESS.fullmatch(text)]
+        if texts:
+            lengths[name] = sum(map(len, texts))  # a question that stands beside each text counts once
     longest = max(lengths, key=lambda name: lengths[name], default="")
-    if not longest or (lengths[longest] < (1 if called else _LONG) and len(table.columns) > 1):
+    least = 1 if called else _LONG * len(table.values(longest))
+    if not longest or (lengths[longest] < least and len(table.columns) > 1):
         expected = "a column with the texts to label"
         raise table.unclear("no column of texts was recognised", "name it with --text", expected)
     return table.take("text", longest, "recognised: its cells are the longest")
 
 
-def id_column(table: Table) -> str | None:
-    """The column of ids, where each row is an item of its own: called so, and with another value in each."""
+def id_column(table: Table, fix: str) -> str | None:
+    """The column of ids, where each row has its own: called so, else the first of short codes; or a decision.
+
+    A column without a name is the index of a frame.
+    """
     called = table.free("item")
     ending = [name for name in table.free() if re.search(r"(^|[^a-z])[iI][dD]$|I[dD]$", name)]
-    for name in (*called, *ending):
+    codes = [name for name in table.free() if name and all(map(_CODE.fullmatch, table.values(name)))]
+    for name in (*called, *ending, *codes):
         if table.identifies(name):
             return table.take("item", name, BY_NAME if name in called else "recognised: each row has its own")
+    table.taken.append(Decision("item", "(the row's number)", f"no column was recognised{fix}"))
     return None
+
+
+def set_models_aside(table: Table) -> None:
+    """Point out the columns of labels that a model gave, by their names: nothing is guessed about them."""
+    for name in table.called("by_models"):
+        why = f"its name says that a model gave it; --gold {shlex.quote(name)} takes it for the true label"
+        table.take("a model's", name, why)
+
+
+def hand_label_columns(table: Table) -> list[str]:
+    """The columns of labels that people gave: called so, shared by coders, or few values in few rows.
+
+    Raises:
+        QuaverError: Several columns could be the true label.
+    """
+    called = table.called("by_hand")
+    likely = called or _in_few_rows(table)
+    coders = _alike(table, called or table.free())
+    others = [name for name in likely if name not in coders]
+    if not others or len(others) < len(likely):
+        return coders
+    if coders or len(others) > 1:
+        fix = "name the right one with --gold, or several people's with --coders, and others with --ignore"
+        raise table.unclear("several columns could be the true label", fix, columns=[*coders, *others])
+    why = "recognised: few values in few rows; --gold names another, --ignore leaves it out"
+    return [table.take("coders", others[0], BY_NAME if called else why)]
+
+
+def _in_few_rows(table: Table) -> list[str]:
+    """The columns with few values, each of them twice or more on average, in two of three rows at most."""
+    found = []
+    for name in table.free():
+        given = [text for text in table.values(name) if folded(text) not in _MISSING]
+        filled = sum(table.counts(name)[text] for text in given)
+        if 1 < len(given) <= min(FEW_LABELS, filled // 2) and 3 * filled <= 2 * len(table.rows):
+            found.append(name)
+    return found
 
 
 def label_columns(table: Table, labels: Sequence[str] = (), unlabelled: Sequence[str] = ()) -> list[str]:
@@ -226,16 +279,18 @@ def label_columns(table: Table, labels: Sequence[str] = (), unlabelled: Sequence
 
     A column that holds known labels for the most part is pointed out.
     """
-    return _of_labels(table, LabelCells(labels, unlabelled=unlabelled)) if labels else _alike(table)
+    if labels:
+        return _of_labels(table, LabelCells(labels, unlabelled=unlabelled))
+    return _alike(table, table.free())
 
 
-def _alike(table: Table) -> list[str]:
-    """The columns with few values that share two with another one: several coders' labels.
+def _alike(table: Table, names: Sequence[str]) -> list[str]:
+    """Of some columns, those with few values that share two with another one: several coders' labels.
 
     None where two different sets of values are shared, since either could be the labels.
     """
     few = {}
-    for name in table.free():
+    for name in names:
         values = {*map(folded, table.values(name))} - _MISSING
         if 0 < len(values) <= FEW_LABELS:
             few[name] = values

@@ -25,7 +25,7 @@ class TableOptions(TypedDict, total=False):
     Attributes:
         encoding: Of a text file; UTF-8, if left out.
         separator: Between the cells of CSV and TSV.
-        sheet: Of a spreadsheet, where several hold something.
+        sheet: Of a spreadsheet, where several hold a table.
         quote: ``"none"`` where quotation marks in a CSV or TSV file are text, and enclose no cells.
         unlabelled: What stands there where there is no label, beside empty cells, ``NA``, ``None``, ``.`` …
         label_is: What is a label there, although it looks like a missing one: ``NA``.
@@ -34,7 +34,7 @@ class TableOptions(TypedDict, total=False):
 
     encoding: Annotated[str | None, Option("Encoding of a text file.")]
     separator: Annotated[str | None, Option(r"What separates the cells, if it is not a comma: ';', '\t'.")]
-    sheet: Annotated[str | None, Option("The sheet of a spreadsheet, where several hold something.")]
+    sheet: Annotated[str | None, Option("The sheet of a spreadsheet, where several hold a table.")]
     quote: Annotated[Literal["none"] | None, Option("none: quotation marks are text like any other.")]
     unlabelled: Annotated[Sequence[str], Option("Other cells that mean “no label”, such as 99.", ())]
     label_is: Annotated[Sequence[str], Option("Labels that look like missing ones, such as NA.", ())]

@@ -15,6 +15,7 @@ import polars as pl
 
 from quaver.core.spreadsheet import safe_cell
 from quaver.core.transaction import Transaction
+from quaver.design.items.spreadsheet_files import sheet_of_table
 from quaver.design.items.table_files import EXCEL_SEPARATOR, SPREADSHEETS, cells_of_lines, read_rows
 from quaver.errors import ItemError
 from quaver.study.labelling.spreadsheet_edits import Cell, write_spreadsheet
@@ -79,7 +80,8 @@ def write_labelled(
     kind, part = source.suffix.lower(), change.file(target)
     cells = defaultdict[int, Sequence[Cell]](lambda: [None] * len(heads), rows)
     if kind in SPREADSHEETS and kind not in _AS_ROWS:
-        write_spreadsheet(source, part, written.get("sheet"), heads, rows)
+        sheet = written.get("sheet") or sheet_of_table(source)
+        write_spreadsheet(source, part, sheet, heads, rows)
     elif kind == ".parquet":
         _write_parquet(source, part, heads, cells)
     elif kind in _AS_ROWS:

@@ -38,14 +38,14 @@ _MOST_COLUMNS = 16_384
 
 
 def write_spreadsheet(
-    source: Path, target: Path, sheet: str | None, heads: Sequence[str], rows: Mapping[int, Sequence[Cell]]
+    source: Path, target: Path, sheet: str, heads: Sequence[str], rows: Mapping[int, Sequence[Cell]]
 ) -> None:
     """Write a copy of a spreadsheet with new columns behind its last one.
 
     Args:
         source: The spreadsheet.
         target: The copy.
-        sheet: The sheet of the table; None for the first one that holds something.
+        sheet: The sheet of the table.
         heads: The names of the new columns.
         rows: The new cells by the number of their row, from 1.
 
@@ -69,20 +69,17 @@ def write_spreadsheet(
         ) from None
 
 
-def _table_part(archive: zipfile.ZipFile, sheet: str | None) -> tuple[str, str]:
-    """The part of the sheet that is asked for, or of the first that holds something, and its content."""
+def _table_part(archive: zipfile.ZipFile, sheet: str) -> tuple[str, str]:
+    """The part of a sheet, and its content."""
     targets: dict[str, str] = {}
     for relation in ElementTree.fromstring(archive.read(_BOOK_RELATIONS)):
         target = posixpath.normpath(posixpath.join("/xl", relation.attrib["Target"]))
         targets[relation.attrib["Id"]] = target.lstrip("/")
     for entry in ElementTree.fromstring(archive.read(_BOOK)).iterfind("{*}sheets/{*}sheet"):
-        if sheet is not None and entry.attrib["name"] != sheet:
-            continue
-        (key,) = (value for name, value in entry.attrib.items() if name.endswith("}id"))
-        content = archive.read(targets[key]).decode()
-        if sheet is not None or any(_is_filled(cell) for _, cell in _numbered(_CELL, content)):
-            return targets[key], content
-    raise ValueError("no sheet holds anything")
+        if entry.attrib["name"] == sheet:
+            (key,) = (value for name, value in entry.attrib.items() if name.endswith("}id"))
+            return targets[key], archive.read(targets[key]).decode()
+    raise ValueError(f"no sheet is called {sheet!r}")
 
 
 def _numbered(element: re.Pattern[str], text: str) -> Iterator[tuple[int, re.Match[str]]]:

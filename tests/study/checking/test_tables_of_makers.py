@@ -1,0 +1,151 @@
+"""Tables as survey programs, spreadsheets, R and pandas leave them are understood without naming a column."""
+
+import csv
+
+import polars as pl
+import pytest
+from tests.spreadsheets import write_xlsx
+
+from quaver.errors import QuaverError
+from quaver.study.checking.check_design import prepared_check
+
+STANCES = ("favor", "against", "none")
+TEXTS = [f"What I think of the new tax, in sentence {n}, is my own affair." for n in range(60)]
+CODED = [STANCES[n % 3] if n % 4 == 0 else "" for n in range(60)]
+"""Of a sample of 15."""
+ALL_CODED = [STANCES[n % 3] for n in range(60)]
+PARTIES = ["left" if n % 2 else "right" for n in range(60)]
+NUMBERS = [str(n + 1) for n in range(60)]
+
+
+def ids(form):
+    return [form.format(n) for n in range(60)]
+
+
+def likert(shift):
+    return [("agree", "neutral", "disagree", "strongly agree")[(n + shift) % 4] for n in range(60)]
+
+
+SURVEY = {
+    "ResponseId": ids("R_{:03}x"),
+    "Duration (in seconds)": ids("{}7"),
+    "Q1": likert(0),
+    "Q2": likert(1),
+    "Q3_open": TEXTS,
+    "Stance (hand)": CODED,
+}
+TABLES = {  # its columns; those of the texts, the ids and the true labels; and how it is saved
+    "a survey's export": (SURVEY, "Q3_open", "ResponseId", "Stance (hand)", {}),
+    "Excel with a note on a sheet of its own": (
+        {"nr": NUMBERS, "Tweet": TEXTS, "Stance (coded)": CODED},
+        *("Tweet", "nr", "Stance (coded)"),
+        {"sheets": {"Notes": [("Collected in May.",)]}},
+    ),
+    "a workbook whose second sheet is empty but for its header": (
+        {"A": TEXTS, "B": CODED},
+        *("A", None, "B"),
+        {"sheets": {"Codebook": [("label", "definition")]}},
+    ),
+    "R's write.csv with the rows' names": (
+        {"": NUMBERS, "comment": TEXTS, "stance": [label or "NA" for label in CODED]},
+        *("comment", None, "stance"),
+        {},
+    ),
+    "pandas' to_csv with an index": (
+        {"": NUMBERS, "idx": ids("{}"), "body": TEXTS, "gold_label": ALL_CODED},
+        *("body", "idx", "gold_label"),
+        {},
+    ),
+    "tweets with numeric ids and addresses": (
+        {
+            "tweet_id": ids("17{:017}"),
+            "url": ids("https://example.org/" + "a-long-way-to-a-status/" * 5 + "{}"),
+            "full_text": TEXTS,
+            "party": PARTIES,
+            "human": CODED,
+        },
+        *("full_text", "tweet_id", "human"),
+        {},
+    ),
+    "a model's labels beside people's": (
+        {"sample_id": ids("s{}"), "text": TEXTS, "label": ALL_CODED, "gpt_label": [*ALL_CODED[1:], "none"]},
+        *("text", "sample_id", "label"),
+        {},
+    ),
+    "predictions alone": (
+        {"doc_id": ids("d-{}"), "question": ["What do you think of it all? " * 9] * 60, "answer": TEXTS}
+        | {"prediction": ALL_CODED, "llm": CODED},
+        *("answer", "doc_id", None),
+        {"labels": STANCES},
+    ),
+    "a database's codes": (
+        {"code_of_text": ids("A-{:03}"), "Antwort": TEXTS, "Partei": PARTIES, "true": ALL_CODED},
+        *("Antwort", "code_of_text", "true"),
+        {},
+    ),
+    "two coders of a sample": (
+        {"id": NUMBERS, "headline": TEXTS, "Anna": CODED, "Ben": CODED, "party": PARTIES},
+        *("headline", "id", None),
+        {},
+    ),
+    "a list of texts": (
+        {"answers to question 4": TEXTS},
+        *("answers to question 4", None, None),
+        {"labels": STANCES},
+    ),
+    "Parquet with codes and gaps": (
+        {"key": ids("{}"), "likes": ids("9{}"), "post": TEXTS}
+        | {"rating": [float(STANCES.index(one)) if one else None for one in CODED]},
+        *("post", "key", "rating"),
+        {"parquet": True},
+    ),
+}
+
+
+def saved(folder, columns, how):
+    rows = [list(columns), *zip(*columns.values(), strict=True)]
+    if "sheets" in how:
+        return write_xlsx(folder / "t.xlsx", {**how["sheets"], "Data": rows})
+    if "parquet" in how:
+        pl.DataFrame(columns).write_parquet(folder / "t.parquet")
+        return folder / "t.parquet"
+    with (folder / "t.csv").open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(rows)
+    return folder / "t.csv"
+
+
+@pytest.mark.parametrize("maker", TABLES)
+def test_a_table_is_understood_by_looking_at_all_of_it(tmp_path, maker):
+    columns, text, item, gold, how = TABLES[maker]
+    found = prepared_check(
+        saved(tmp_path, columns, how), model=lambda text: "none", labels=how.get("labels", ())
+    )
+    table = found.table
+    assert (table.text, table.item, table.gold) == (text, item, gold)
+    assert table.coders == (("Anna", "Ben") if "Anna" in columns else ())
+    assert len(table.labels) == 3
+    of_models = {"gpt_label", "prediction", "llm"} & {*columns}
+    assert {one.column for one in found.taken if one.role == "a model's"} == of_models
+
+
+@pytest.mark.parametrize(
+    ("more", "given", "gold"),
+    [
+        ({"tone": [*CODED[1:], "none"]}, {}, None),
+        ({"tone": [*CODED[1:], "none"]}, {"ignore": ["tone"]}, "seen"),
+        ({"tone": [*CODED[1:], "none"]}, {"gold": "tone"}, "tone"),
+        ({"q1": likert(0), "q2": likert(1)}, {}, None),
+        ({"hand_tone": ["calm" if n % 2 else "loud" for n in range(60)]}, {}, "hand_tone"),
+    ],
+)
+def test_where_two_columns_fit_equally_well_the_option_is_named(tmp_path, more, given, gold):
+    seen = ["yes" if n % 8 else "no" for n in range(60)]
+    columns = {"text": TEXTS, "seen": [one if label else "" for one, label in zip(seen, CODED, strict=True)]}
+    path = saved(tmp_path, columns | more, {})
+    if gold:
+        assert prepared_check(path, **given).table.gold == gold
+        return
+    with pytest.raises(QuaverError, match="several columns could be the true label") as caught:
+        prepared_check(path, **given)
+    assert "--gold" in str(caught.value.fix)
+    assert "seen" in str(caught.value.found)
