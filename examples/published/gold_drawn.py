@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from quaver.acceptance.selection import Candidates, select
-from quaver.correction.estimators import corrected, ends, gold_alone, naive, of_mean
+from quaver.correction.estimators import corrected, ends, gold_alone, of_mean
 from quaver.estimation.jackknife import one_thread
 
 GOLD, CHECKED, PROMISE = 200, 300, 0.10
@@ -48,7 +48,7 @@ def estimated(true: Any, said: Any, seed: int) -> dict[str, tuple[float, float, 
     drawn[np.random.default_rng(seed).choice(items, GOLD, replace=False)] = True
     asked = of_mean(np.where(drawn, true, np.nan), np.full(items, GOLD / items))
     found = {
-        "labels as they are": naive(asked, said[:, 0]),
+        "labels as they are": gold_alone(of_mean(said[:, 0], np.ones(items))),
         "gold labels alone": gold_alone(asked),
         "corrected, one prompt": corrected(asked, said[:, 0], bounded=(0.0, 1.0)),
         "corrected, all prompts": corrected(asked, said.mean(1), bounded=(0.0, 1.0)),
