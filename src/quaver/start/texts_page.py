@@ -28,7 +28,8 @@ from quaver.start.page_frame import (
 from quaver.study.checking.text_table import doubts_about
 from quaver.study.collection.study_status import answered_calls
 
-_ROWS: Final = 5
+_CELLS: Final = 5
+"""Different filled cells of a column that are shown, wherever they stand in it."""
 _WRITTEN: Final = ("sheet", "encoding", "separator")
 _LONGEST: Final = 90
 EXAMPLE: Final = "night-buses.csv"
@@ -187,7 +188,6 @@ def _columns(page: StepPage, fill: Any) -> None:
         await fill()
         page.retell(begun.command())
 
-    rows = begun.table.rows[:_ROWS]
     with ui.element("div").classes("qv-columns"):
         for column in begun.columns():
             with ui.element("section").classes("qv-column"):
@@ -201,6 +201,7 @@ def _columns(page: StepPage, fill: Any) -> None:
                 if column.why:
                     words("p", column.why).classes("qv-small")
                 with ui.element("ul").classes("qv-cells"):
-                    for row in rows:
-                        text = str(row.get(column.column) if row.get(column.column) is not None else "")
+                    table, name = begun.table, column.column
+                    cells = table.values(name) or [str(row[name]) for row in table.rows if row[name]]  # sets
+                    for text in cells[:_CELLS]:
                         words("li", text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")

@@ -17,7 +17,7 @@ def test_a_small_check_on_the_bundled_model(tmp_path, monkeypatch, capsys):
     assert ended.value.code in (0, None)
     shown = capsys.readouterr().out
     assert "10 of 30" in shown
-    assert "10 texts × 2 prompts" in shown
+    assert "30 texts × 2 prompts" in shown
     assert "Next: " in shown
     assert Path("found/report.html").is_file()
     assert "constraint: labels" in Path("found/study.yaml").read_text(encoding="utf-8")

@@ -72,9 +72,9 @@ TABLES = {  # its columns; those of the texts, the ids and the true labels; and 
         *("text", "sample_id", "label"),
         {},
     ),
-    "predictions alone": (
+    "models' labels alone": (
         {"doc_id": ids("d-{}"), "question": ["What do you think of it all? " * 9] * 60, "answer": TEXTS}
-        | {"prediction": ALL_CODED, "llm": CODED},
+        | {"prediction": ALL_CODED, "GPTLabel": CODED},
         *("answer", "doc_id", None),
         {"labels": STANCES},
     ),
@@ -124,7 +124,7 @@ def test_a_table_is_understood_by_looking_at_all_of_it(tmp_path, maker):
     assert (table.text, table.item, table.gold) == (text, item, gold)
     assert table.coders == (("Anna", "Ben") if "Anna" in columns else ())
     assert len(table.labels) == 3
-    of_models = {"gpt_label", "prediction", "llm"} & {*columns}
+    of_models = {"gpt_label", "prediction", "GPTLabel"} & {*columns}
     assert {one.column for one in found.taken if one.role == "a model's"} == of_models
 
 

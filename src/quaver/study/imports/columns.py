@@ -44,6 +44,8 @@ _LONG = 20
 """Characters: cells that are longer on average are texts rather than names or codes."""
 _CODE: Final = re.compile(r"(?!\d{4}-\d\d-\d\d$)[\w-]{1,40}")
 """What an id may be, where nothing but its cells says that a column holds ids."""
+_WORD: Final = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+"""A word of a column's name, of which ``GPTLabel`` and ``gpt4_label`` have two."""
 _ADDRESS: Final = re.compile(r"\w+://\S+")
 _SHOWN = 3
 """Cells that are no labels, of those that are shown."""
@@ -144,8 +146,7 @@ class Table:
     def called(self, words: str) -> list[str]:
         """The columns that play no role yet, hold few values, and have one of some words in their names."""
         few = [name for name in self.free() if 1 < len(self.values(name)) <= MOST_LABELS]
-        pattern = rf"(?i)(?<![a-z])({'|'.join(_NAMES[words])})(?![a-z])"
-        return [name for name in few if re.search(pattern, name)]
+        return [name for name in few if {*map(str.casefold, _WORD.findall(name))} & {*_NAMES[words]}]
 
     def find(
         self, role: str, called: str | None = None, fits: Callable[[str], bool] = lambda _: True
