@@ -120,7 +120,7 @@ def _find_labels(table: Table, found: TextTable, rules: LabelRules) -> None:
     set_models_aside(table)
     gold, coders = found.gold or _gold(table, rules.labels), list(found.coders)
     if not (gold or coders or rules.labels):
-        coders = hand_label_columns(table)
+        coders = hand_label_columns(table, rules)
     elif not (gold or coders):
         coders = label_columns(table, rules.labels, rules.unlabelled)
     _read_labels(table, found, gold, coders, rules)

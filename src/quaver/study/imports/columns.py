@@ -245,14 +245,14 @@ def set_models_aside(table: Table) -> None:
         table.take("a model's", name, why)
 
 
-def hand_label_columns(table: Table) -> list[str]:
+def hand_label_columns(table: Table, rules: LabelRules) -> list[str]:
     """The columns of labels that people gave: called so, shared by coders, or few values in few rows.
 
     Raises:
         QuaverError: Several columns could be the true label.
     """
     called = table.called("by_hand")
-    likely = called or _in_few_rows(table)
+    likely = called or _in_few_rows(table, rules)
     coders = _alike(table, called or table.free())
     others = [name for name in likely if name not in coders]
     if not others or len(others) < len(likely):
@@ -264,11 +264,15 @@ def hand_label_columns(table: Table) -> list[str]:
     return [table.take("coders", others[0], BY_NAME if called else why)]
 
 
-def _in_few_rows(table: Table) -> list[str]:
+def _in_few_rows(table: Table, rules: LabelRules) -> list[str]:
     """The columns with few values, each of them twice or more on average, in two of three rows at most."""
     found = []
     for name in table.free():
-        given = [text for text in table.values(name) if folded(text) not in _MISSING]
+        values = table.values(name)
+        if not 1 < len(values) <= MOST_LABELS:
+            continue
+        missing = rules.read(table.counts(name)).missing
+        given = [text for text in values if text not in missing]
         filled = sum(table.counts(name)[text] for text in given)
         if 1 < len(given) <= min(FEW_LABELS, filled // 2) and 3 * filled <= 2 * len(table.rows):
             found.append(name)
