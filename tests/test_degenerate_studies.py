@@ -44,7 +44,7 @@ def other(text, prompt):
 def opened(folder, answer, *, items=6, variants=True, gold=("positive", "negative")):
     rows = [f"i{n},Text {n} {'x' * n},{gold[n % len(gold)] if gold else ''}" for n in range(items)]
     measures = [{"use": name} for name in MEASURES]
-    measures += [{"use": name, "classes": True} for name in ("sensitivity", "consistency")]
+    measures += [{"use": name, "by": ["gold"]} for name in ("sensitivity", "consistency")]
     few = [{**one, "resamples": 100} for one in measures]
     study = {
         "name": "Tiny",
