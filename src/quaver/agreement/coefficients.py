@@ -132,7 +132,7 @@ def fleiss_kappa(ratings: Ratings, *, weights: Weights | None = None) -> Statist
     return _of_pairs(ratings, "Fleiss' kappa", under, weights)
 
 
-@coefficient(source="Cohen (1960, 1968); Light (1971) for more raters")
+@coefficient(source="Cohen (1960); Cohen (1968), weighted; Light (1971) for more raters")
 def cohen_kappa(ratings: Ratings, *, weights: Weights | None = None) -> Statistic:
     """Cohen's kappa: chance gives each rater's rating from that rater's own shares of labels.
 
