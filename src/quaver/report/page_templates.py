@@ -28,10 +28,8 @@ from quaver.report.page_words import (
     interval,
     number,
     shortened,
-    value_and_interval,
     visible,
 )
-from quaver.report.page_words import points as in_points
 
 _LONGEST = 60
 """Characters of a name that are shown."""
@@ -63,7 +61,6 @@ def _environment() -> jinja2.Environment:
         "ends": _ends,
         "enumeration": enumeration,
         "grouped": "{:,}".format,
-        "in_points": in_points,
         "in_words": in_words,
         "interval": interval,
         "mirrored": _mirrored,
@@ -77,7 +74,6 @@ def _environment() -> jinja2.Environment:
         "resampled": _resampled,
         "several": several,
         "shortened": shortened,
-        "value": value_and_interval,
         "visible": visible,
         "with_interval": with_interval,
         "yaml": in_yaml,

@@ -13,7 +13,6 @@ from markupsafe import Markup
 from quaver.core.column_names import in_words as named_by_study
 from quaver.core.number_format import count, rounded, span
 from quaver.core.number_format import percent as in_percent
-from quaver.core.number_format import points as in_points
 from quaver.core.records import NO_LABEL, Estimate
 from quaver.core.rows import SECTIONS, Presentation, Section, presented
 from quaver.report.estimate_index import Results
@@ -158,16 +157,6 @@ def cell(value: object, percent: bool = False) -> Markup | str:
     return number(float(value), percent) if isinstance(value, (int, float)) else ""
 
 
-def points(value: float) -> Markup:
-    """A difference of shares, in points of a hundred.
-
-    >>> points(0.4810).striptags()
-    '48 points'
-    """
-    figures, _, unit = in_points(value).partition(" ")
-    return Markup('<data value="{}">{}</data> {}').format(repr(float(value)), figures, unit)
-
-
 def interval(estimate: Estimate) -> Markup:
     """The interval's ends as HTML, or nothing where there is none."""
     return between(estimate.low, estimate.high, percent_measure(estimate.measure))
@@ -176,26 +165,6 @@ def interval(estimate: Estimate) -> Markup:
 def between(low: float | None, high: float | None, percent: bool = False) -> Markup:
     """Two ends as HTML, or nothing where there are none."""
     return Markup(span(low, high, partial(number, percent=percent)))
-
-
-def value_and_interval(estimate: Estimate) -> Markup:
-    """The value with its interval in brackets, as HTML; the reason where there is no value.
-
-    A value near 0 has no more decimals than its interval.
-
-    >>> value_and_interval(Estimate("alpha", -0.00227, -0.04, 0.05)).striptags()
-    '0.00 [−0.04 to 0.05]'
-    """
-    if estimate.value is None:
-        return Markup("not defined ({})").format(estimate.reason or "no reason given")
-    percent = percent_measure(estimate.measure)
-    ends = interval(estimate)
-    if not ends:
-        return number(estimate.value, percent)
-    coarse = not percent and max(abs(estimate.low or 0.0), abs(estimate.high or 0.0)) >= 0.005
-    near = round(estimate.value, 2) + 0.0 if coarse else estimate.value
-    whole, shown = repr(float(estimate.value)), printed(near, percent)
-    return Markup('<data value="{}">{}</data> [{}]').format(whole, shown, ends)
 
 
 _SAID: Mapping[str, str] = {
