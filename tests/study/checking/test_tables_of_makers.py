@@ -149,3 +149,12 @@ def test_where_two_columns_fit_equally_well_the_option_is_named(tmp_path, more, 
         prepared_check(path, **given)
     assert "--gold" in str(caught.value.fix)
     assert "seen" in str(caught.value.found)
+
+
+def test_human_rights_are_no_hand_labels(tmp_path):
+    rows = [
+        f"{n},a longer text number {n} about it,{('pro', 'con')[n % 2]},{int(n % 3 == 0)}" for n in range(40)
+    ]
+    path = tmp_path / "rights.csv"
+    path.write_text("\n".join(["id,text,label,human_rights", *rows]), encoding="utf-8")
+    assert prepared_check(path, model=lambda text, prompt: "pro").table.gold == "label"
