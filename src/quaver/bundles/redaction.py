@@ -104,7 +104,7 @@ def covariates(spec: StudySpec) -> set[str]:
     kept = {*own.groups, *own.coders, *concluded_about(spec)}
     for gold in golds:
         if gold is not None:
-            kept |= {*gold.sources}
+            kept |= {*gold.named}
     return kept
 
 

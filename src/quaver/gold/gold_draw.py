@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Final, Literal
 
@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from quaver.core.annotations import ANNOTATION_COLUMNS, GOLD_COLUMNS, rows_with
+from quaver.errors import ItemError, UnknownName
 
 Floats = NDArray[np.float64]
 
@@ -163,6 +164,54 @@ def drawn(
     frame = frame.with_columns(drawn=in_sample(frame, seed))
     rounds = pl.when("drawn").then(pl.col("round").fill_null(number))
     return frame.with_columns(round=rounds).select(list(DRAW_COLUMNS)).cast(DRAW_COLUMNS)  # type: ignore[arg-type]
+
+
+def declared_draw(
+    items: Sequence[str], gold: Collection[str], chances: Sequence[float | None] | None = None
+) -> pl.DataFrame:
+    """The draw of labels that came with their items, as others drew them.
+
+    Args:
+        items: The population.
+        gold: The items with a gold label.
+        chances: Each item's probability of having one, None outside the sampled population; if left out, each
+            was as likely as any other.
+
+    >>> declared_draw(["a", "b"], ["b"]).select("item", "probability", "drawn").rows()
+    [('a', 0.5, False), ('b', 0.5, True)]
+    """
+    alike = sum(item in gold for item in items) / max(len(items), 1)
+    frame = first_draw(items).with_columns(
+        probability=pl.Series([alike] * len(items) if chances is None else chances, dtype=pl.Float64),
+        drawn=pl.col("item").is_in([*gold]),
+    )
+    of_sample = pl.col("drawn") & pl.col("probability").is_not_null()
+    return frame.with_columns(drawn=of_sample, round=pl.when(of_sample).then(1)).cast(DRAW_COLUMNS)  # type: ignore[arg-type]
+
+
+def chance_of(fields: Mapping[str, object], column: str, item: str) -> float | None:
+    """An item's probability of being drawn, as its table has it; None of an empty cell.
+
+    Raises:
+        ItemError: It is no probability, or there is no such column.
+    """
+    if column not in fields:
+        raise UnknownName("column", column, fields, where="gold: probability")
+    cell = fields[column]
+    if cell is None or not str(cell).strip():
+        return None
+    try:
+        chance = float(str(cell))
+    except ValueError:
+        chance = 0.0
+    if not 0 < chance <= 1:
+        raise ItemError(
+            f"the probability of drawing item {item} is none",
+            where=f"gold: probability: {column}",
+            expected="a number above 0, at most 1; nothing where the item could not be drawn",
+            found=str(cell)[:80],
+        )
+    return chance
 
 
 def in_sample(draw: pl.DataFrame, seed: int) -> pl.Series:

@@ -4,12 +4,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from quaver import Study
+from quaver import ItemError, Study
 
 N, PROMPTS = 300, 3
 
 
-def opened(folder, *, wrong, by_hand, drawn="", **columns):
+def opened(folder, *, wrong, by_hand, drawn="", gold=None, **columns):
     """Labels of two classes, imported with a gold label of the texts that people labelled."""
     rng = np.random.default_rng(3)
     truth = rng.integers(0, 2, N)
@@ -29,7 +29,7 @@ def opened(folder, *, wrong, by_hand, drawn="", **columns):
         }
     )
     frame.write_parquet(folder / "labels.parquet")
-    gold = {"column": "truth", "drawn": drawn} if drawn else "truth"
+    gold = gold or ({"column": "truth", "drawn": drawn} if drawn else "truth")
     return Study.open(
         {
             "name": "posts",
@@ -92,3 +92,32 @@ def test_hand_labels_at_random_are_taken_for_what_they_are(tmp_path):
     by_hand = rng.random(N) < 1 / 3
     study = opened(tmp_path, wrong=np.zeros(N, bool), by_hand=by_hand, language=language)
     assert study.verdict().kind == "use"
+
+
+def test_hand_labels_that_others_drew_correct_shares_and_the_paragraph_says_so(tmp_path):
+    wrong = np.arange(N) % 10 == 3
+    study = opened(tmp_path, wrong=wrong, by_hand=np.arange(N) % 3 == 0, drawn="random")
+    truth = np.random.default_rng(3).integers(0, 2, N)
+    yes, no = (study.estimates(["corrected_share"])[at] for at in (0, 1))
+    assert yes.value == pytest.approx(1 - no.value)
+    assert yes.low < (truth == 0).mean() < yes.high
+    assert 0.03 < yes.high - yes.low < 0.2
+    study.report()
+    page = (tmp_path / "study" / "report.html").read_text(encoding="utf-8")
+    assert "corrected by the gold labels, of items drawn at random" in page
+
+
+def test_a_declared_probability_weighs_each_hand_label(tmp_path):
+    """Texts that are labelled wrong are four times as likely to be in the sample, and count a quarter."""
+    wrong = np.arange(N) < 60
+    chance = np.where(wrong, 0.8, 0.2)
+    by_hand = np.where(wrong, np.arange(N) % 5 != 0, np.arange(N) % 5 == 0)
+    gold = {"column": "truth", "probability": "chance"}
+    study = opened(tmp_path, wrong=wrong, by_hand=by_hand, gold=gold, chance=chance)
+    accuracy = study.estimates(["corrected_accuracy"])[0]
+    assert accuracy.value == pytest.approx(0.8, abs=0.01)  # of the gold labels alone it is a half
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    study = opened(broken, wrong=wrong, by_hand=by_hand, gold=gold, chance=chance * 3)
+    with pytest.raises(ItemError, match="probability"):
+        study.estimates(["corrected_accuracy"])

@@ -143,7 +143,10 @@ class GoldSpec(Part):
     """Instead of a column: the label that most of the `coders` gave; a tie is unknown."""
     drawn: Literal["random", "chosen"] | None = None
     """How the texts with a gold label were picked: at random from all of them, or otherwise; left out, Quaver
-    compares them with the others."""
+    compares them with the others. Those drawn at random correct shares, means and conclusions."""
+    probability: Name | None = None
+    """The column of each item's probability of getting a gold label, where others drew a sample: above 0, at
+    most 1; empty where it could get none. Such labels correct too."""
     map: dict[str, str | None] = Field({})
     """Texts in the columns of gold and of coders, each with its label's code, or null where it stands for no
     label."""
@@ -157,7 +160,19 @@ class GoldSpec(Part):
     def _one_origin(self) -> GoldSpec:
         if sum((self.column is not None, bool(self.columns), self.coders is not None)) != 1:
             raise ValueError("name the column of true labels (`column`), or say `coders: majority`")
+        if self.probability and self.drawn == "chosen":
+            raise ValueError("texts that were chosen had no probability: leave `probability` or `drawn` out")
         return self
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether it says how the texts with a gold label were drawn."""
+        return self.drawn == "random" or self.probability is not None
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """All columns that it names."""
+        return (*self.sources, self.probability) if self.probability else self.sources
 
     @property
     def sources(self) -> tuple[str, ...]:

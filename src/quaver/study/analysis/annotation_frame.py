@@ -17,7 +17,7 @@ from quaver.core.records import Item
 from quaver.core.replaced_file import replacing
 from quaver.design.calls.experiment import Experiment
 from quaver.errors import QuaverError, StoreError
-from quaver.gold.gold_draw import with_gold
+from quaver.gold.gold_draw import chance_of, declared_draw, with_gold
 from quaver.score.annotation import Annotator, annotate, mark_of_rules
 from quaver.score.parsing.evaluator import Evaluator
 from quaver.study.sources.study_source import StudySource
@@ -64,7 +64,7 @@ def rescored(study: StudySource, evaluators: Sequence[str] | None = None) -> pl.
         )
     of = readable(study, study.plugins.follow_ups(evaluators))
     design = _design(study.experiment, study.plugins.evaluators(evaluators), of)
-    annotator = Annotator(**design, gold=None if study.gold_sample.is_empty else _gold_columns(study))
+    annotator = Annotator(**design, gold=_gold_columns(study) if has_sample(study) else None)
     with study.answers() as store:
         _check_placed(study, store)
         if store.read_only:
@@ -121,11 +121,22 @@ def _gold_columns(study: StudySource) -> pl.DataFrame:
 
 def with_gold_of(study: StudySource, frame: pl.DataFrame) -> pl.DataFrame:
     """A frame with the gold sample as it is now; the same frame where there is none."""
-    sample = study.gold_sample
-    if sample.is_empty:
+    if not has_sample(study):
         return frame
-    known = {item.id: item.gold for item in study.experiment.items}
-    return with_gold(frame, known, sample.draw, sample.settled.gold, sample.apart)
+    sample, items = study.gold_sample, study.experiment.items
+    known = {item.id: item.gold for item in items}
+    if not sample.draw.is_empty() or (spec := study.gold_spec) is None or not spec.is_sample:
+        return with_gold(frame, known, sample.draw, sample.settled.gold, sample.apart)
+    column = spec.probability
+    chances = [chance_of(item.fields, column, item.id) for item in items] if column else None
+    gold = {item: label for item, label in known.items() if label is not None} | sample.apart
+    return with_gold(frame, known, declared_draw([*known], gold, chances), gold, sample.apart)
+
+
+def has_sample(study: StudySource) -> bool:
+    """Whether gold labels were drawn, taken back, or came with a table that says how they were drawn."""
+    gold = study.gold_spec
+    return not study.gold_sample.is_empty or (gold is not None and gold.is_sample)
 
 
 def annotator_of(
@@ -205,6 +216,8 @@ def mark_of_readings(study: StudySource) -> str:
     """Changes with the groups of the items, the gold sample, the evaluators and the code of their rules."""
     parts: list[Any] = [evaluator.model_dump() for evaluator in study.spec.evaluators]
     parts.append(study.gold_files.digest())
+    if (gold := study.gold_spec) is not None and gold.is_sample:
+        parts.append(["drawn", gold.drawn, gold.probability])
     parts.append([dict(variant.covariates) for variant in study.experiment.variants])
     parts += [f"score of {variant.score_of}" for variant in study.experiment.variants if variant.score_of]
     if columns := study.experiment.groups:

@@ -130,8 +130,8 @@ def _settled(study: StudySource) -> set[str]:
     spec = study.spec
     asked = spec.annotations or spec.items
     own = [spec.items.id] if spec.annotations is None else [spec.annotations.item, spec.annotations.text]
-    gold = asked.gold.column if asked.gold else None
-    named = {*own, gold, *study.gold_columns, *asked.coders, *study.experiment.labels.options}
+    gold = asked.gold.named if asked.gold else ()
+    named = {*own, *gold, *study.gold_columns, *asked.coders, *study.experiment.labels.options}
     shown = {name for variant in study.experiment.variants for name in names_in(variant.text)}
     return {*shown, *(name for name in named if name), *concluded_about(spec)}
 

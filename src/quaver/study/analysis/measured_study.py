@@ -279,7 +279,7 @@ class MeasuredStudy:
             answered = self._answered()
             counted = {estimate.measure for estimate in answered}
             estimates = [*answered, *(one for one in estimates if one.measure not in counted)]
-        gold = (self.study.spec.annotations or self.study.spec.items).gold
+        gold = self.study.gold_spec
         return [*estimates, *hand_labelled(known, self.items, gold.drawn if gold else None)]
 
     def _evidence(self, frame: pl.DataFrame) -> list[Estimate]:

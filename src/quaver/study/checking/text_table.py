@@ -99,7 +99,9 @@ def read_text_table(table: Table, given: CheckOptions) -> TextTable:
             fix="leave it out to number the rows",
         )
     rules = label_rules(given, ())
-    found = TextTable(len(table.rows), text, item, fields=named_fields(table, given.get("fields", ()), rules))
+    fields = named_fields(table, given.get("fields", ()), rules)
+    drawn = given.get("hand_labels")
+    found = TextTable(len(table.rows), text, item, fields=tuple(replace(one, drawn=drawn) for one in fields))
     try:
         if not found.fields:
             found.gold, found.coders = gold, tuple(named.get("coders", ()))

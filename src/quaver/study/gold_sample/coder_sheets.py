@@ -32,7 +32,7 @@ from quaver.gold.coder_sheet import (
 )
 from quaver.gold.gold_draw import in_sample
 from quaver.gold.returned_labels import ADJUDICATES, current
-from quaver.study.analysis.annotation_frame import with_gold_of
+from quaver.study.analysis.annotation_frame import has_sample, with_gold_of
 from quaver.study.sources.gold_files import GoldFiles, GoldSample
 from quaver.study.sources.outgoing_check import check_outgoing
 from quaver.study.sources.study_source import StudySource
@@ -226,7 +226,7 @@ def gold_differences(source: StudySource, stored: pl.DataFrame) -> list[str]:
         again = in_sample(sample.draw, sample.design["seed"])
         if not again.equals(sample.draw["drawn"], check_names=False):
             found.append("the items of the gold sample are not those that its seed and probabilities draw")
-    if sample.is_empty:
+    if not has_sample(source):
         columns = stored.select(GOLD_COLUMNS[1:])
         filled = columns.null_count().sum_horizontal().item() < columns.height * columns.width
         return ["annotations speak of a gold sample that is not there"] if filled else []

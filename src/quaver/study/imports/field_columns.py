@@ -37,6 +37,7 @@ class FieldColumn:
         level: Its level of measurement.
         gold: What stands under ``gold``: the column, or the columns.
         also: Texts in its cells that a user says are a label, or none.
+        drawn: How the texts with these labels were picked, where that is said.
     """
 
     name: str
@@ -45,6 +46,7 @@ class FieldColumn:
     level: str
     gold: Any
     also: Mapping[str, str | None] = field(default_factory=dict)
+    drawn: str | None = None
 
     @property
     def document(self) -> dict[str, Any]:
@@ -52,7 +54,7 @@ class FieldColumn:
         found: dict[str, Any] = {"labels": list(self.labels)} if self.labels else {}
         found |= {"several": True} if self.kind == "set" else {}
         found |= {"level": self.level} if self.kind in ("scale", "number") else {}
-        return found | {"gold": self.cells}
+        return found | {"gold": how_drawn(self.cells, self.drawn)}
 
     @property
     def cells(self) -> Any:
@@ -73,6 +75,16 @@ class FieldColumn:
     def columns(self) -> tuple[str, ...]:
         """The columns that hold it."""
         return tuple(self.gold.values()) if isinstance(self.gold, dict) else (self.gold,)
+
+
+def how_drawn(gold: Any, drawn: str | None) -> Any:
+    """What stands under ``gold``, with how the texts with these labels were picked.
+
+    >>> how_drawn("label", None), how_drawn("label", "random")
+    ('label', {'column': 'label', 'drawn': 'random'})
+    """
+    whole = gold if isinstance(gold, dict) else {"column": gold}
+    return {**whole, "drawn": drawn} if drawn else gold
 
 
 def named_fields(

@@ -61,6 +61,8 @@ class ImportOptions(TableOptions, total=False):
         original: The column that marks the original prompt with ``true``, ``yes`` or ``1``.
         text: The column of the items' texts.
         gold: The column of true labels.
+        hand_labels: How the texts with a true label were picked: ``"random"``, from all of them, or
+            ``"chosen"``.
         group: The column that says which texts belong together (author, thread): every interval then allows
             for their being alike.
         compare: Columns whose groups of texts are compared (party, language).
@@ -93,6 +95,9 @@ class ImportOptions(TableOptions, total=False):
     original: Annotated[str | None, Option("The column that marks the original prompt: true, yes, 1.")]
     text: Annotated[str | None, Option("The column of texts.")]
     gold: Annotated[str | None, Option("The column of true labels.")]
+    hand_labels: Annotated[
+        Literal["random", "chosen"] | None, Option("How the texts with true labels were picked.")
+    ]
     group: Annotated[str | None, Option("The column of texts that belong together: author.")]
     compare: Annotated[str | Sequence[str], Option("Compare the texts by these columns: party.", ())]
     ignore: Annotated[str | Sequence[str], Option("The columns to ignore.", ())]

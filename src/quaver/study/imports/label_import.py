@@ -34,7 +34,7 @@ from quaver.study.imports.columns import (
     roles_of,
     table_of,
 )
-from quaver.study.imports.field_columns import FieldColumn, named_fields
+from quaver.study.imports.field_columns import FieldColumn, how_drawn, named_fields
 from quaver.study.imports.import_options import LISTS, ImportOptions, label_rules, written_in
 from quaver.study.session import Study
 
@@ -93,10 +93,12 @@ def import_annotations(
             fix="name the column with --raw",
         )
     if fields:
-        task, columns["fields"] = _documents(table, fields)
+        task, columns["fields"] = _documents(table, fields, given["hand_labels"])
         meant: dict[str, Any] = {}
     else:
         task, meant = _labels(table, columns, given)
+        if "gold" in columns:
+            columns["gold"] = how_drawn(columns["gold"], given["hand_labels"])
     document = {
         "name": path.stem,
         "task": task,
@@ -121,7 +123,9 @@ def _fields(table: Table, given: ImportOptions) -> tuple[FieldColumn, ...]:
     return named_fields(table, given["fields"], label_rules(given, ()))
 
 
-def _documents(table: Table, fields: Sequence[FieldColumn]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _documents(
+    table: Table, fields: Sequence[FieldColumn], drawn: str | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """What the study file says of the fields, and where their labels stand.
 
     A field's true labels are in a column that is called after it.
@@ -133,7 +137,7 @@ def _documents(table: Table, fields: Sequence[FieldColumn]) -> tuple[dict[str, A
         for form in _GOLD_OF:
             if column := free.get(form.format(_plain(one.name))):
                 table.take("gold", column, f"{BY_NAME}: of {one.name}")
-                document["gold"] = replace(one, gold=column).cells
+                document["gold"] = how_drawn(replace(one, gold=column).cells, drawn)
                 break
         documents[one.name] = document
     return {"fields": documents}, {one.name: one.cells for one in fields}

@@ -153,9 +153,18 @@ class FieldLabels:
 
     @cached_property
     def corrects(self) -> bool:
-        """Whether people have labelled most of a sample that was drawn."""
-        status = self.study.gold.status()
-        return status.drawn > 0 and 2 * status.labelled >= status.drawn
+        """Whether people have labelled most of a sample that was drawn, by Quaver or by others."""
+        return 0 < self._drawn.height <= 2 * self.by_hand
+
+    @property
+    def by_hand(self) -> int:
+        """How many texts of such a sample people have labelled."""
+        return self._drawn["gold"].count()
+
+    @cached_property
+    def _drawn(self) -> pl.DataFrame:
+        columns = annotations_of(self.study.source).select("item", "gold", "gold_drawn")
+        return columns.filter("gold_drawn").unique("item")
 
     @cached_property
     def _corrected(self) -> list[Estimate]:

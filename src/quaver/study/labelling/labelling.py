@@ -219,9 +219,12 @@ class Labelling:
         gold = self.study.gold
         for path in map(Path, self.options["returned"]):
             gold.take(path, apart=_APART)
-        if self.error is not None and not gold.state.drawn:
-            size = self.options["by_hand"] or sample_for(self.error)
-            gold.draw(n=min(size, len(self.study.experiment.items)))
+        if self.error is None or gold.state.drawn:
+            return
+        size = min(self.options["by_hand"] or sample_for(self.error), len(self.study.experiment.items))
+        if any(one.by_hand < size for one in self.fields):
+            gold.draw(n=size)
+            del self.fields
 
     def _sheets(self, change: Transaction, table: pl.DataFrame | None) -> list[Path]:
         """The sheets that people are still to fill in: of the sample, and of other texts that need a person.

@@ -18,6 +18,7 @@ from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import fingerprint
 from quaver.design.spec import StudySpec
+from quaver.design.spec.items_spec import GoldSpec
 from quaver.design.spec.study_file import Positions
 from quaver.errors import StoreError
 from quaver.study.sources.conclusion_measures import Conclusions
@@ -195,10 +196,15 @@ class StudySource(ABC):
         return list(dict.fromkeys(name for names in named for name in names))
 
     @property
+    def gold_spec(self) -> GoldSpec | None:
+        """Where its gold labels stand, and how they were drawn; of a field the field's."""
+        return (self.spec.items if self.gold_field else self.spec.annotations or self.spec.items).gold
+
+    @property
     def gold_columns(self) -> set[str]:
         """The items' columns that hold gold labels."""
         golds = [self.spec.items.gold, *(field.gold for field in self.spec.task.fields.values())]
-        return {name for gold in golds if gold is not None for name in gold.sources}
+        return {name for gold in golds if gold is not None for name in gold.named}
 
     @property
     def conclusions(self) -> Conclusions:
