@@ -26,7 +26,7 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import combinations, product
 from typing import Any
@@ -37,7 +37,8 @@ from machine import machine
 from numpy.typing import NDArray
 from scipy import special
 
-from quaver.core.records import Estimate, Label, LabelSet, Numbers
+from quaver.core.label_values import occurring_numbers
+from quaver.core.records import Estimate, Label, LabelSet
 from quaver.measures import accuracy, conclusion, corrected_score, f1, inter_pss
 
 Floats = NDArray[np.float64]
@@ -208,9 +209,9 @@ def study_of_sets(
             yield one.measure, one
 
 
-def of_numbers(*some: Any) -> Numbers:
+def of_numbers(*some: Any) -> LabelSet:
     known = sorted({one for column in some for one in column if one is not None}, key=float)
-    return Numbers(tuple(Label(one, one, value=float(one)) for one in known), "interval")
+    return occurring_numbers(known, "interval")
 
 
 def study_of_numbers(
@@ -234,7 +235,7 @@ def study_of_numbers(
         yield one.measure, one
     yield "alpha, interval", inter_pss(frame, labels=labels, estimand="fixed", **options)[0]
     if shape in ("lognormal", "zeros"):  # elsewhere an answer may be below 0
-        ratio = Numbers(labels.labels, "ratio")
+        ratio = replace(labels, level="ratio")
         yield "alpha, ratio", inter_pss(frame, labels=ratio, estimand="fixed", **options)[0]
 
 

@@ -9,7 +9,6 @@ from tests.studies import written
 
 import quaver
 from quaver.bundles.verification import verify
-from quaver.core.records import Numbers
 from quaver.errors import StoreError
 from quaver.study.sources.archive import MANIFEST, members_in, pack
 
@@ -89,7 +88,7 @@ def test_a_bundle_gives_each_field_s_numbers(study, bare):
     assert cells[0] == cells[1]
     assert {cell["field"] for _, cell, *_ in cells[0]} == {"tone", "topics", "amount"}
     amount = quaver.Study.open(bare, field="amount")
-    assert isinstance(amount.experiment.labels, Numbers)
+    assert amount.experiment.labels.are_numbers
     assert amount.experiment.items[3].gold == "15"
 
 

@@ -26,7 +26,7 @@ from quaver.bundles.packing import bundle
 from quaver.bundles.verification import verify
 from quaver.collect.store.response_tables import SUMMED, add_checksums
 from quaver.comparison.paired_comparison import compare
-from quaver.core.annotations import Reading
+from quaver.core.records import Reading
 from quaver.errors import QuaverError, StoreError
 from quaver.score.evaluators.named_label import MarkedLabel
 from quaver.study.imports.label_import import import_annotations

@@ -2,7 +2,8 @@
 
 import pytest
 
-from quaver.core.records import Label, LabelSet, Numbers
+from quaver.core.label_values import occurring_numbers
+from quaver.core.records import Label, LabelSet
 from quaver.design.items.table_files import Row
 from quaver.errors import ItemError
 from quaver.gold.returned_labels import ADJUDICATES, ReturnedLabels
@@ -86,7 +87,7 @@ def test_a_text_that_was_edited_is_no_swapped_row():
 
 
 def test_a_point_that_may_stand_for_thousands_is_refused_unless_another_number_decides():
-    labels = Numbers(level="ratio")
+    labels = occurring_numbers((), "ratio")
     sheet = ReturnedLabels(labels, {"a": "", "b": ""})
     with pytest.raises(ItemError, match=r"may be 1\.25 or 1250") as caught:
         sheet.read([row("a", "1.250", where="s.csv:2"), row("b", "7")], "label")

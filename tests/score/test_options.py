@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from quaver.core.annotations import Reading
-from quaver.core.records import Label, Response
+from quaver.core.records import Label, Reading, Response
 from quaver.errors import SpecError, UnknownName
 from quaver.score.annotation import read
 from quaver.score.evaluators.json_field import JsonField

@@ -19,7 +19,8 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import special
 
-from quaver.core.records import Label, LabelSet, Level, Numbers
+from quaver.core.label_values import occurring_numbers
+from quaver.core.records import Label, LabelSet, Level
 
 Row = dict[str, Any]
 
@@ -417,7 +418,7 @@ def as_numbers(frame: pl.DataFrame, population: Population, level: Level) -> tup
     frame = frame.with_columns(number("label", _NOISE * pl.col("noise")), number("gold", pl.lit(0.0)))
     found = pl.concat([frame["label"], frame["gold"]]).drop_nulls().unique().to_list()
     known = sorted(found, key=float)
-    return frame, Numbers(tuple(Label(one, one, value=float(one)) for one in known), level)
+    return frame, occurring_numbers(known, level)
 
 
 def _evaluated(frame: pl.DataFrame, evaluator: str) -> pl.DataFrame:

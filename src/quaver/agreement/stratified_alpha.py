@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quaver.agreement.disagreement import Disagreement, scale
-from quaver.core.records import Estimate, IntervalWarning, LabelSet, Level, Numbers
+from quaver.core.records import Estimate, IntervalWarning, LabelSet, Level
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError
 from quaver.estimation.cells import Missing
@@ -212,7 +212,7 @@ def alpha_over_strata(
     """The mean over all of a cell's strata of Krippendorff's alpha (`mean_alpha`)."""
     said = replace(said_of_alpha(cell, method, missing), where=where or {}, details=details or {})
     statistic = mean_alpha(cell, cell.grid, said, level, missing, stratum)
-    if isinstance(cell.label_set, Numbers):
+    if cell.label_set is not None and cell.label_set.are_numbers:
         tails = (*statistic.warnings, *long_tails(_deviations(cell)))
         statistic = replace(statistic, tails="correlation", warnings=tails)
     return statistic

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +15,7 @@ from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import written_prompt
 from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment
-from quaver.design.calls.lock_file import design_digest, items_in_short, lock_document
+from quaver.design.calls.lock_file import design_digest, items_in_short, labels_in_full, lock_document
 from quaver.design.spec import ItemsSpec
 from quaver.errors import QuaverError
 from quaver.study.sources.bundle_source import Bundle
@@ -66,7 +65,7 @@ def _plain(document: Any) -> Any:
 def _lock_again(source: Bundle, experiment: Experiment, is_whole: bool) -> dict[str, Any]:
     """What the lock must say by the design that the bundle's other files give."""
     lock = source.lock()
-    again: dict[str, Any] = {"labels": asdict(experiment.labels)}
+    again: dict[str, Any] = {"labels": labels_in_full(experiment.labels)}
     if is_whole:
         document = lock_document(source.spec, experiment, source.served, {})
         again = {name: document[name] for name in _RESOLVED}

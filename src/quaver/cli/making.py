@@ -53,16 +53,18 @@ def variants_command(
       quaver variants study.yaml
       quaver variants study.yaml --again
     """
+    from quaver.core.variant_display import origin_in_words
+
     for name, each in studies_of(study, function).items():
         say_heading("Study", name)
         if again or each.source.can_ask:
             each.variants.make(again=again, watch=say_making)
         shown = list(each.variants)
-        for variant in shown:
+        for variant, messages in shown:
             say(plain(variant.id), style="bold")
-            for line in variant.origin:
+            for line in origin_in_words(variant.origin, variant.covariates):
                 say(f"  {line}", style="dim")
-            for role, pieces in variant.messages:
+            for role, pieces in messages:
                 say(_indented(role, pieces))
             screen.print()
         say(

@@ -11,7 +11,7 @@ import polars as pl
 
 from quaver.core.label_values import labels_in, occurring_numbers, occurring_sets, set_of, single_labels
 from quaver.core.number_format import ARROW
-from quaver.core.records import OF_SETS, LabelSet, Numbers
+from quaver.core.records import OF_SETS, LabelSet
 from quaver.errors import MeasureError
 from quaver.study.analysis.study_measures import measurable
 from quaver.study.session import Study
@@ -114,7 +114,7 @@ def labels_in_common(before: Study, after: Study, left_out: list[str]) -> None:
     Of sets these are the labels that stand alone; of numbers there are none to share.
     """
     both = [study.experiment.labels for study in (before, after)]
-    if all(isinstance(labels, Numbers) for labels in both):
+    if all(labels.are_numbers for labels in both):
         return
     sets = all(labels.level in OF_SETS for labels in both)
     codes = [[one.code for one in single_labels(labels)] if sets else labels.codes for labels in both]
@@ -134,7 +134,7 @@ def occurring_on_both(
         on either side, None where labels are neither numbers nor sets on both.
     """
     labels, other = before.experiment.labels, after.experiment.labels
-    if isinstance(labels, Numbers) and isinstance(other, Numbers):
+    if labels.are_numbers and other.are_numbers:
         return list(frames), occurring_numbers(_given(frames), labels.level)
     if labels.level not in OF_SETS or other.level not in OF_SETS:
         return list(frames), None

@@ -15,7 +15,7 @@ from quaver.core import registry
 from quaver.core.column_names import column_of
 from quaver.core.label_values import SEPARATOR
 from quaver.core.number_format import short_name
-from quaver.core.records import OF_SETS, Estimate, Numbers
+from quaver.core.records import OF_SETS, Estimate
 from quaver.core.rows import defined, measure_of
 from quaver.errors import MeasureError, QuaverError, UnknownName
 from quaver.estimation.intervals import clopper_pearson
@@ -195,7 +195,7 @@ def family_of(study: Study, frame: pl.DataFrame, pair: Pair, left_out: list[str]
     names = ["compliance"]
     if "gold" in pair.before.columns and pair.before["gold"].count():
         names = ["accuracy", "recall", "compliance"]
-        if isinstance(study.experiment.labels, Numbers):
+        if study.experiment.labels.are_numbers:
             names.remove("recall")
     found: dict[str, Measurement] = {}
     for one in measurements(study.source, names, frame):

@@ -4,45 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeVar
 
 import polars as pl
 
-from quaver.core.records import Response, Status
+from quaver.core.records import Response
 from quaver.core.response_validation import valid_tokens
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """An evaluator's reading of a response.
-
-    Attributes:
-        label: The code of the label; None unless ``status`` is ``valid``, and also None if a valid answer
-            prefers no label, as with tied scores.
-        status: The first of ``error``, ``empty``, ``refused``, ``ambiguous``, ``no_label``,
-            ``valid`` that applies.
-        reason: Why there is no label (or why this one, if a rule of last resort found it).
-        truncated: The answer was cut off at ``max_tokens``.
-        looping: The answer repeats itself until it ends.
-        probabilities: Probability of each label by code, if the evaluator has them; they sum to 1.
-        confidence: How sure the model was of ``label``, from 0 to 1.
-        label_coverage: Share of the labels among the model's most likely tokens, if an evaluator read them.
-        mass_coverage: Total probability of those tokens; ``confidence`` times it is the raw probability of
-            the label.
-    """
-
-    label: str | None
-    status: Status
-    reason: str | None = None
-    truncated: bool = False
-    looping: bool = False
-    probabilities: Mapping[str, float] | None = None
-    confidence: float | None = None
-    label_coverage: float | None = None
-    mass_coverage: float | None = None
 
 
 ANNOTATION_COLUMNS: Final[Mapping[str, pl.DataType | type[pl.DataType]]] = {

@@ -11,9 +11,9 @@ from math import isfinite
 from typing import Any, Final
 
 from quaver.core.label_decisions import outside_label_set
-from quaver.core.labels import CellLabel, LabelCells
+from quaver.core.labels import LabelCells
 from quaver.core.number_format import text_of
-from quaver.core.records import OF_SETS, Label, LabelSet, Level, Numbers, Output, Variant
+from quaver.core.records import OF_SETS, Label, LabelSet, Level, Output, Reading, Variant
 from quaver.errors import ItemError, SpecError
 
 
@@ -23,7 +23,7 @@ class TaskField:
 
     Attributes:
         name: Its key in the JSON object that the model writes, and its value in the column ``field``.
-        labels: Its label set; `Numbers` where a value is a number.
+        labels: Its label set; of numbers where a value is one.
         definition: What it is about, or an empty string.
         several: Whether several of the labels may apply, so that a value is a set of them. The label set's
             level is then the distance of two sets.
@@ -38,7 +38,7 @@ class TaskField:
         """A variant as it asks for this field alone, which is what an evaluator reads."""
         answers = {label.code: label.name for label in self.labels.labels}
         output: Output = "labels" if self.several else variant.output
-        if isinstance(self.labels, Numbers):
+        if self.labels.are_numbers:
             output = "number"
         return replace(variant, answers=answers, label_field=self.name, output=output)
 
@@ -166,13 +166,14 @@ def number_in(text: str, level: Level) -> str | None:
     return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
 
 
-def occurring_numbers(given: Iterable[str], level: Level) -> Numbers:
+def occurring_numbers(given: Iterable[str], level: Level) -> LabelSet:
     """The label set of the numbers that occur, by size.
 
     >>> [label.value for label in occurring_numbers({"12.5", "3"}, "ratio").labels]
     [3.0, 12.5]
     """
-    return Numbers(tuple(Label(one, one, value=float(one)) for one in sorted(given, key=float)), level)
+    labels = tuple(Label(number, number, value=float(number)) for number in sorted(given, key=float))
+    return LabelSet(labels, level, are_numbers=True)
 
 
 def occurring_sets(given: Iterable[str], alone: Sequence[Label], level: Level) -> LabelSet:
@@ -189,7 +190,7 @@ def occurring_sets(given: Iterable[str], alone: Sequence[Label], level: Level) -
 
 def single_labels(labels: LabelSet) -> tuple[Label, ...]:
     """The labels that a person may choose: of sets, those that stand alone; of numbers none."""
-    if isinstance(labels, Numbers):
+    if labels.are_numbers:
         return ()
     if labels.level not in OF_SETS:
         return labels.labels
@@ -239,7 +240,7 @@ def _called_after(words: Sequence[str], own: Sequence[str]) -> bool:
     return bool(shorter) and all(word in rest for word in shorter)
 
 
-NOTHING = CellLabel(None, "empty", "an empty cell")
+NOTHING = Reading(None, "empty", "an empty cell")
 
 
 class CellReader:
@@ -255,7 +256,7 @@ class CellReader:
         self, labels: LabelSet, also: Mapping[str, str | None] | None = None, unlabelled: Iterable[str] = ()
     ) -> None:
         self._labels, also = labels, also or {}
-        self._is_number, self._several = isinstance(labels, Numbers), labels.level in OF_SETS
+        self._is_number, self._several = labels.are_numbers, labels.level in OF_SETS
         single = single_labels(labels)
         self._codes = [label.code for label in single]
         self._known = [*also, *self._codes]
@@ -263,7 +264,7 @@ class CellReader:
         given = {text: code for text, code in also.items() if code is not None}
         self._cells = LabelCells(single, given, [*none, *unlabelled], labels.level)
 
-    def read(self, cell: Any, where: str = "") -> CellLabel | None:
+    def read(self, cell: Any, where: str = "") -> Reading | None:
         """What a cell means; None where that is not known.
 
         Raises:
@@ -277,18 +278,18 @@ class CellReader:
         if self._several:
             return self._set(text)
         if self._is_number and (number := number_in(text, self._labels.level)) is not None:
-            return CellLabel(number, "valid", None)
+            return Reading(number, "valid", None)
         return self._cells.read(text)
 
-    def _set(self, cell: Any) -> CellLabel | None:
+    def _set(self, cell: Any) -> Reading | None:
         given = cell_labels(cell, self._known)
         parts = [self._cells.read(one) for one in given]
         own = [part.label for part in parts if part is not None and part.label is not None]
         if None in parts:
             return None
         if given and not own:
-            return CellLabel(None, "no_label", text_of(given[0]))
-        return CellLabel(set_of(own, self._codes), "valid", None)
+            return Reading(None, "no_label", text_of(given[0]))
+        return Reading(set_of(own, self._codes), "valid", None)
 
     def outside(self, what: str, where: str, texts: list[str], fix: str) -> ItemError:
         """The error of cells whose meaning is not known."""

@@ -17,10 +17,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import isfinite
-from typing import Final, NamedTuple
+from typing import Final
 
 from quaver.core.number_format import composed
-from quaver.core.records import Label, Level, Status
+from quaver.core.records import Label, Level, Reading
 
 _INVISIBLE: Final = "\u00ad\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe00-\ufe0f\ufeff"
 _UNSEEN: Final = re.compile(f"[{_INVISIBLE}]")
@@ -187,14 +187,6 @@ _ABBREVIATED: Final = 5
 """Characters: shorter labels in capital letters are abbreviations."""
 
 
-class CellLabel(NamedTuple):
-    """The meaning of a cell: a label's code, or why it has none."""
-
-    label: str | None
-    status: Status
-    reason: str | None
-
-
 class LabelCells:
     """Says which label a written text is.
 
@@ -238,18 +230,18 @@ class LabelCells:
         unseen = {folded(text): text for text in self._unlabelled}
         self._unlabelled |= {form for form in unseen if form not in self._forms}
 
-    def read(self, text: str) -> CellLabel | None:
+    def read(self, text: str) -> Reading | None:
         """The meaning of a cell's text; None for a text that is not known."""
         if not text.strip():
-            return CellLabel(None, "empty", "an empty cell")
+            return Reading(None, "empty", "an empty cell")
         exact, form = composed(text), folded(text)
         if exact in self._unlabelled:
-            return CellLabel(None, "no_label", text)
+            return Reading(None, "no_label", text)
         label = self._exact.get(exact) or self._forms.get(self._key(text)) or self._forms.get(form)
         if label is not None:
-            return CellLabel(label, "valid", None)
+            return Reading(label, "valid", None)
         is_missing = form in self._unlabelled or text in MISSING or not form
-        return CellLabel(None, "no_label", text) if is_missing else None
+        return Reading(None, "no_label", text) if is_missing else None
 
     def label(self, text: str) -> str | None:
         """The label's code; None of every other text."""

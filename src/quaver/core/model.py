@@ -121,7 +121,7 @@ class Probed(Protocol):
 
 
 @runtime_checkable
-class Grouped(Protocol):
+class AnswersInGroups(Protocol):
     """A model that answers so fast that passing answers on one by one would take longer than asking.
 
     A process that is killed loses the group that it is working on, so a group takes about a millisecond.

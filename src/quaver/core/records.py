@@ -29,8 +29,7 @@ Status = Literal["error", "empty", "refused", "ambiguous", "no_label", "valid"]
 """The status of an answer: the first of these that applies."""
 
 Estimand = Literal["fixed", "population"]
-"""What an interval holds for: these prompts, the mean over prompts like these, or the next prompt (of a
-number that a set of prompts has: the next set of as many)."""
+"""What an interval holds for: these prompts, or the mean over prompts like these."""
 
 AND_PROMPT: Final = " and prompt"
 """The end of the unit of an interval that generalises over prompts too."""
@@ -67,26 +66,19 @@ class LabelSet:
         level: Their level of measurement.
         options: For items with their own options, among which the labels choose: the columns that hold
             them, one for each label, or one that holds them all; otherwise empty.
+        are_numbers: Whether values are numbers: the labels are then those that occur, of all that may, each
+            with its value; before there are answers there are none.
     """
 
     labels: tuple[Label, ...]
     level: Level = "nominal"
     options: tuple[str, ...] = ()
+    are_numbers: bool = False
 
     @property
     def codes(self) -> tuple[str, ...]:
         """The labels' codes, in order."""
         return tuple(label.code for label in self.labels)
-
-
-@dataclass(frozen=True, slots=True)
-class Numbers(LabelSet):
-    """The numbers that a field takes, each a label with its value: those that occur, of all that may.
-
-    Before there are answers it has none.
-    """
-
-    labels: tuple[Label, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -382,6 +374,32 @@ class IntervalWarning(str):
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """An evaluator's reading of a response.
+
+    Attributes:
+        label: The label's code; None unless ``status`` is ``valid``, and of tied scores.
+        status: What became of the answer.
+        reason: Why there is no label (or why this one, if a rule of last resort found it).
+        truncated, looping: The answer was cut off at ``max_tokens``; it repeats itself until it ends.
+        probabilities: Probability of each label by code, if the evaluator has them; they sum to 1.
+        confidence: How sure the model was of ``label``, from 0 to 1.
+        label_coverage: Share of the labels among the model's most likely tokens, if an evaluator read them.
+        mass_coverage: Total probability of those tokens; times ``confidence``, the label's raw probability.
+    """
+
+    label: str | None
+    status: Status
+    reason: str | None = None
+    truncated: bool = False
+    looping: bool = False
+    probabilities: Mapping[str, float] | None = None
+    confidence: float | None = None
+    label_coverage: float | None = None
+    mass_coverage: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Estimate:
     """One number, with all that is needed to judge it.
 
@@ -393,18 +411,15 @@ class Estimate:
         confidence_level: The interval's nominal level.
         n: The number of units (``unit``) that it rests on.
         unit: What the interval generalises over: ``"item"``, a group's column, ``"item and prompt"``.
-        estimand: What the interval holds for: ``"fixed"``, these prompts; ``"population"``, the mean over
-            prompts like these. How many there are is ``details["prompts"]``.
+        estimand: What the interval holds for; how many prompts there are is ``details["prompts"]``.
         method: How value and interval were computed, worded for a methods section.
         reference: Where the measure is defined: authors, year, section or equation.
         reason: Why ``value`` is None: ``no variation``, ``fewer than two raters``, …
         cell: The part of the data to which it applies, by column: ``{"model": …, "format": …}``.
         excluded: What was left out, counted by kind: ``{"no label": 12}``.
-        warnings: What a reader must know before using the number; an `IntervalWarning` where it is about the
-            interval.
+        warnings: What a reader must know first; an `IntervalWarning` where it is about the interval.
         details: Further numbers that belong to it, by name.
-        draws: The values with each unit left out, behind the interval, where they were asked to be kept
-            (``quaver.estimation.statistic.Number``).
+        draws: The values with each unit left out, where they were asked to be kept.
     """
 
     measure: str
@@ -440,7 +455,7 @@ class Estimate:
 
     @property
     def number(self) -> float:
-        """The value; 0 where there is none, for what puts estimates in order or draws them."""
+        """The value; 0 where there is none, for what orders or draws estimates."""
         return self.value or 0.0
 
     @property

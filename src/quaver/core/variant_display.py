@@ -9,7 +9,7 @@ from dataclasses import asdict
 from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import takewhile
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from quaver.core.records import Decoding, Request
 
@@ -18,26 +18,15 @@ _LONGEST = 3000
 """Words compared one by one; a longer difference counts as new as a whole."""
 
 
-class Change(NamedTuple):
-    """A piece of a text: the same as in the original, gone, or new."""
-
-    kind: Literal["same", "gone", "new"]
-    text: str
-
-
-class ShownVariant(NamedTuple):
-    """A variant for display: its id, its origin in words, and its messages by role."""
-
-    id: str
-    origin: list[str]
-    messages: list[tuple[str, list[Change]]]
+Change = tuple[Literal["same", "gone", "new"], str]
+"""A piece of a text: the same as in the original, gone, or new."""
 
 
 def changes(before: str, after: str) -> list[Change]:
     """The differences between two texts, word by word.
 
     >>> changes("Is it good?", "Is it really bad?")[1:-1]
-    [Change(kind='gone', text='good'), Change(kind='new', text='really bad')]
+    [('gone', 'good'), ('new', 'really bad')]
     """
     old, new = _TOKEN.findall(before), _TOKEN.findall(after)
     head = _shared(old, new)
@@ -46,20 +35,20 @@ def changes(before: str, after: str) -> list[Change]:
     parts: Sequence[tuple[str, int, int, int, int]] = [("replace", 0, len(old_rest), 0, len(new_rest))]
     if max(len(old_rest), len(new_rest)) <= _LONGEST:
         parts = SequenceMatcher(None, old_rest, new_rest, autojunk=False).get_opcodes()
-    found = [Change("same", "".join(old[:head]))]
+    found: list[Change] = [("same", "".join(old[:head]))]
     for kind, i, j, k, m in parts:
         if kind == "equal":
-            found.append(Change("same", "".join(old_rest[i:j])))
+            found.append(("same", "".join(old_rest[i:j])))
         else:
             gone, new_text = "".join(old_rest[i:j]), "".join(new_rest[k:m])
             space = gone[len(gone.rstrip()) :]
             if not new_text.endswith(space):
                 space = ""
-            found.append(Change("gone", gone.removesuffix(space)))
-            found.append(Change("new", new_text.removesuffix(space)))
-            found.append(Change("same", space))  # the space behind both
-    found.append(Change("same", "".join(old[len(old) - tail :])))
-    return [change for change in found if change.text]
+            found.append(("gone", gone.removesuffix(space)))
+            found.append(("new", new_text.removesuffix(space)))
+            found.append(("same", space))  # the space behind both
+    found.append(("same", "".join(old[len(old) - tail :])))
+    return [change for change in found if change[1]]
 
 
 def _shared(old: Sequence[str], new: Sequence[str]) -> int:

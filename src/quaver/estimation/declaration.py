@@ -93,7 +93,7 @@ from typing_extensions import Unpack
 
 from quaver.core import registry
 from quaver.core.arguments import fitted
-from quaver.core.records import Estimand, Estimate, LabelSet, Numbers
+from quaver.core.records import Estimand, Estimate, LabelSet
 from quaver.core.rows import Better, Drawn, Estimates, Presentation, Unit
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.cells import Frame, Missing, checked, names_of
@@ -410,7 +410,7 @@ class Measure(Declared):
         }
 
     def _estimates(self, data: MeasureInput, own: Mapping[str, Any]) -> Iterator[Estimate]:
-        if self.of_classes and isinstance(data.labels, Numbers):
+        if self.of_classes and data.labels is not None and data.labels.are_numbers:
             yield Estimate(self.name, None, reason="numbers are no classes", reference=self.source)
             return
         missing = own.get("missing")

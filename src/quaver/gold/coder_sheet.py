@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 from quaver.core.label_values import NO_LABELS, TaskField, fields_in, single_labels
 from quaver.core.number_format import enumeration
-from quaver.core.records import OF_SETS, LabelSet, Numbers
+from quaver.core.records import OF_SETS, LabelSet
 from quaver.core.spreadsheet import safe_cell
 from quaver.gold.gold_draw import permanent_numbers
 
@@ -69,7 +69,7 @@ _WRITE: Final[Mapping[Kind, str]] = {
 
 def kind_of(labels: LabelSet) -> Kind:
     """What a cell of a field's labels holds."""
-    if isinstance(labels, Numbers):
+    if labels.are_numbers:
         return "number"
     return "set" if labels.level in OF_SETS else "label"
 

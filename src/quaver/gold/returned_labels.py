@@ -13,7 +13,7 @@ import polars as pl
 
 from quaver.core.label_values import CellReader
 from quaver.core.number_format import composed
-from quaver.core.records import LabelSet, Numbers
+from quaver.core.records import LabelSet
 from quaver.core.spreadsheet import plain_cell, safe_cell
 from quaver.errors import ItemError, QuaverError, nearest
 from quaver.gold.coder_sheet import CODER, ITEM, NOTE, TEXT
@@ -133,7 +133,7 @@ class ReturnedLabels:
     def __init__(
         self, labels: LabelSet, texts: Mapping[str, str], others: Iterable[str] = (), *, apart: bool = False
     ) -> None:
-        self._is_number, self._reader = isinstance(labels, Numbers), CellReader(labels)
+        self._is_number, self._reader = labels.are_numbers, CellReader(labels)
         self._texts, self._apart = texts, apart
         self._ids = SheetIds([*texts, *others])
         self._owners = {_plain(text): item for item, text in texts.items() if text}

@@ -27,13 +27,12 @@ from quaver.core.annotations import (
     FIELD,
     GOLD_COLUMNS,
     AnswerRows,
-    Reading,
     Row,
     Values,
     tokens_of,
 )
 from quaver.core.label_values import TaskField, fields_in
-from quaver.core.records import Condition, Decoding, Item, LabelSet, Response, Variant
+from quaver.core.records import Condition, Decoding, Item, LabelSet, Reading, Response, Variant
 from quaver.errors import SpecError, StoreError
 from quaver.score.parsing.evaluator import Answer, Evaluator, Reader, readers_of
 from quaver.score.parsing.label_forms import Forms, forms_of

@@ -7,7 +7,7 @@ from typing import Any
 
 from quaver.core.label_values import single_labels
 from quaver.core.number_format import short_name
-from quaver.core.records import OF_SETS, LabelSet, Numbers
+from quaver.core.records import OF_SETS, LabelSet
 from quaver.view.asked import Given
 from quaver.view.grid_view import SORTS
 from quaver.view.snapshot import STATUSES, Design, error_document, state_in
@@ -97,7 +97,7 @@ def design_document(study: ViewedStudy, given: Given | None = None) -> dict[str,
     return {
         "cell_bytes": 1 if design.cell_type == "uint8" else 2,
         "labels": [{"code": label.code, "name": label.name} for label in design.labels.labels],
-        "entry": _entry(design.label_set),
+        "entry": _entry(design.labels),
         "statuses": STATUSES,
         "evaluators": design.evaluators,
         "prompts": [
@@ -115,7 +115,7 @@ def design_document(study: ViewedStudy, given: Given | None = None) -> dict[str,
 
 def _entry(labels: LabelSet) -> dict[str, Any] | None:
     """What a person may write where labels are numbers or sets; None where one of the labels is chosen."""
-    if isinstance(labels, Numbers):
+    if labels.are_numbers:
         return {"number": True, "least": 0 if labels.level == "ratio" else None}
     if labels.level not in OF_SETS:
         return None

@@ -14,7 +14,7 @@ import polars as pl
 from pydantic import Field, TypeAdapter
 
 from quaver.core.annotations import ANNOTATION_COLUMNS
-from quaver.core.records import Condition, Decoding, LabelSet, Numbers, Variant
+from quaver.core.records import Condition, Decoding, LabelSet, Variant
 from quaver.errors import QuaverError, StoreError
 
 STATUSES = ("tied", "no_label", "ambiguous", "refused", "empty", "error")
@@ -56,8 +56,7 @@ class Design:
     Attributes:
         name: The study's name.
         kind: What it was opened from, in words.
-        labels: The label set.
-        is_numeric: Whether these are the numbers that occur.
+        labels: The label set, or the numbers that occur.
         evaluators: Their names, the study's first one first.
         conditions: Those that are no follow-ups.
         variants: Every prompt variant.
@@ -71,7 +70,6 @@ class Design:
     name: str
     kind: str
     labels: LabelSet
-    is_numeric: bool
     evaluators: tuple[str, ...]
     conditions: tuple[Condition, ...]
     variants: tuple[Variant, ...]
@@ -101,11 +99,6 @@ class Design:
     def codes(self) -> tuple[str, ...]:
         """The labels' codes."""
         return self.labels.codes
-
-    @property
-    def label_set(self) -> LabelSet:
-        """The label set, or the numbers that occur."""
-        return Numbers(self.labels.labels, self.labels.level) if self.is_numeric else self.labels
 
     @property
     def cell_type(self) -> str:

@@ -18,7 +18,6 @@ import polars as pl
 
 from quaver.collect.store.store_lock import who_collects
 from quaver.core.annotations import FIELD
-from quaver.core.records import Numbers
 from quaver.core.replaced_file import replace_text, replacing
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError
@@ -129,7 +128,6 @@ def _design(study: StudySource) -> Design:
         name=spec.name,
         kind=study.kind,
         labels=experiment.labels,
-        is_numeric=isinstance(experiment.labels, Numbers),
         evaluators=tuple(evaluators),
         conditions=tuple(condition for condition in experiment.conditions if not condition.follow_up),
         variants=tuple(experiment.variants),

@@ -1,7 +1,7 @@
 """Prompts for records: answers have room for every field."""
 
-from quaver.core.label_values import Codebook, TaskField
-from quaver.core.records import Label, LabelSet, Numbers, Variant
+from quaver.core.label_values import Codebook, TaskField, occurring_numbers
+from quaver.core.records import Label, LabelSet, Variant
 from quaver.design.prompts.rendering import asking_for_fields
 
 
@@ -27,5 +27,5 @@ def test_the_longest_label_counts_and_of_a_set_all_do():
 
 
 def test_further_fields_take_more():
-    tone, amount = field("tone", "good", "bad"), TaskField("amount", Numbers())
+    tone, amount = field("tone", "good", "bad"), TaskField("amount", occurring_numbers((), "ratio"))
     assert room(tone, amount) > room(tone) + len("amount")

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 from scipy import special
 
-from quaver.core.records import IntervalWarning, Label, Numbers
+from quaver.core.label_values import occurring_numbers
+from quaver.core.records import IntervalWarning
 from quaver.estimation.intervals import l_kurtosis
 from quaver.measures import accuracy, f1, label_shares
 
@@ -18,7 +19,7 @@ _TABLES = json.loads(_HERE.read_text())["tables"]
 
 def _found(answers, gold, **more):
     texts = {repr(float(one)) for one in (*answers, *gold) if one is not None}
-    labels = Numbers(tuple(Label(one, one, value=float(one)) for one in sorted(texts, key=float)), "ratio")
+    labels = occurring_numbers(sorted(texts, key=float), "ratio")
     frame = pl.DataFrame(
         {
             "item": range(len(gold)),
@@ -60,7 +61,7 @@ def test_what_is_no_number_of_two_items_says_why():
 
 def test_numbers_are_no_classes():
     frame = pl.DataFrame({"item": [1, 2], "label": ["1", "2"], "gold": ["1", "3"]})
-    labels = Numbers(tuple(Label(one, one, value=float(one)) for one in "123"), "ratio")
+    labels = occurring_numbers("123", "ratio")
     for measure in (f1, label_shares):
         (one,) = measure(frame, labels=labels)
         assert one.value is None
@@ -163,7 +164,7 @@ def test_an_outlier_under_one_prompt_leaves_the_numbers_of_another_as_they_are()
             "gold": [repr(float(one)) for one in gold] * 2,
         }
     )
-    labels = Numbers(tuple(Label(one, one, value=float(one)) for one in texts), "interval")
+    labels = occurring_numbers(texts, "interval")
     for one in accuracy(frame, labels=labels, by=["variant"], resamples=0):
         if one.cell.get("variant") == "a":
             assert one.value == pytest.approx(alone[one.measure].value, abs=1e-9), one.measure

@@ -6,7 +6,7 @@ import pytest
 from tests.designed_gold import designed
 from tests.measures.corrected.leaning_labels import leaning
 
-from quaver.core.records import Label, Numbers
+from quaver.core.label_values import occurring_numbers
 from quaver.measures import conclusion
 
 ASKED = {"formula": "share(yes) ~ x", "effect": "x > 0"}
@@ -114,7 +114,7 @@ def of_numbers(case):
             "gold_probability": drawn / size,
         }
     )
-    return frame, Numbers(tuple(Label(one, one, value=float(one)) for one in known), "ratio")
+    return frame, occurring_numbers(known, "ratio")
 
 
 def test_numbers_few_of_which_decide_have_a_reason_that_speaks_of_numbers():

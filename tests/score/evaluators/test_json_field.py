@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from quaver.core.records import Label, Numbers, Response
+from quaver.core.label_values import occurring_numbers
+from quaver.core.records import Label, Response
 from quaver.score.annotation import read
 from quaver.score.evaluators.json_field import JsonField
 from quaver.testing.tasks import task
@@ -51,13 +52,13 @@ def test_a_set(text, label):
     ],
 )
 def test_a_number(text, number):
-    reading = read(Response(text), JsonField(), Numbers(level="ratio"), AMOUNT)
+    reading = read(Response(text), JsonField(), occurring_numbers((), "ratio"), AMOUNT)
     assert (reading.label or ("ambiguous" if reading.status == "ambiguous" else None)) == number
 
 
 def test_a_number_that_was_cut_off_is_none():
     for finish, number in (("stop", "12"), ("length", None)):
-        reading = read(Response('{"amount": 12', finish), JsonField(), Numbers(level="ratio"), AMOUNT)
+        reading = read(Response('{"amount": 12', finish), JsonField(), occurring_numbers((), "ratio"), AMOUNT)
         assert reading.label == number
 
 

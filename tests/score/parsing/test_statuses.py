@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quaver.core.annotations import Reading
-from quaver.core.records import Response, Token
+from quaver.core.records import Reading, Response, Token
 from quaver.score.parsing.label_forms import forms_of
 from quaver.score.parsing.parsed_answer import Answer
 from quaver.score.parsing.statuses import loops, settled, verbal_confidence

@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 from quaver import Study
-from quaver.core.records import Numbers
 from quaver.errors import ItemError, QuaverError
 
 _FIELDS = {
@@ -95,7 +94,7 @@ def test_errors_agreement_verdict_and_conclusion_are_of_numbers(study):
     assert gold.cell["field"] == "amount"
     assert gold.value == pytest.approx(by_group["b"] - by_group["a"])
     whole = Study.open(_asked(), folder=study.folder, functions={"m": _right}, field="amount")
-    assert isinstance(whole.experiment.labels, Numbers)
+    assert whole.experiment.labels.are_numbers
 
 
 def _random(text, prompt):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from quaver.core.model import Answered, Grouped, Model
+from quaver.core.model import Answered, AnswersInGroups, Model
 from quaver.core.records import Call, Request, Response
 from quaver.core.response_validation import (
     FailedItems,
@@ -62,7 +62,7 @@ def taken_in_groups(model: Model, requests: Iterable[Request]) -> Iterator[Seque
 
 
 def _groups(model: Model, requests: Iterable[Request]) -> Iterable[Sequence[object]]:
-    if isinstance(model, Grouped):
+    if isinstance(model, AnswersInGroups):
         return model.answer_groups(requests)
     return ((answered,) for answered in model.answer(requests))
 

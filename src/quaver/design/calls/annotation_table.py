@@ -11,9 +11,9 @@ from quaver.core.annotations import ANNOTATION_COLUMNS, FIELD
 from quaver.core.column_names import column_of
 from quaver.core.label_decisions import outside_label_set
 from quaver.core.label_values import NOTHING, Codebook
-from quaver.core.labels import CellLabel, LabelCells
+from quaver.core.labels import LabelCells
 from quaver.core.meter import little_garbage
-from quaver.core.records import Condition, Decoding, Item, LabelSet, Response, Variant
+from quaver.core.records import Condition, Decoding, Item, LabelSet, Reading, Response, Variant
 from quaver.design.calls.experiment import Experiment
 from quaver.design.factor_levels import ORIGINAL
 from quaver.design.items.item_labels import gold_labels, with_labels
@@ -202,7 +202,7 @@ def _frame(
     cells: pl.DataFrame,
     items: Sequence[Item],
     variants: Mapping[str, Variant],
-    read: Sequence[CellLabel],
+    read: Sequence[Reading],
     field: str,
 ) -> pl.DataFrame:
     """The annotation frame of a table, or of one of its fields: what each of the cells means."""
@@ -249,7 +249,7 @@ def _check_places(frame: pl.DataFrame, at: Sequence[int], rows: Sequence[Row]) -
 
 def _readings(
     spec: AnnotationsSpec, cells: pl.DataFrame, rows: Sequence[Row], labels: LabelSet
-) -> list[CellLabel]:
+) -> list[Reading]:
     """The meaning of every cell of a label."""
     if spec.raw is not None:
         return [NOTHING] * cells.height
@@ -264,19 +264,19 @@ def _readings(
 
 def _readings_of(
     gold: GoldSpec, name: str, labels: LabelSet, cells: pl.DataFrame, rows: Sequence[Row], source: Positions
-) -> list[CellLabel]:
+) -> list[Reading]:
     """The meaning of every cell of a field's labels: a label, a set of them, or a number."""
     places = [Item(item, rows[at]) for at, item in cells.select("row", "item").iter_rows()]
     found = gold_labels(places, gold, labels, rows[0], source, ("annotations", "fields", name))
     readings = []
     for item, label in zip(places, found, strict=True):
         if label is not None:
-            readings.append(CellLabel(label, "valid", None))
+            readings.append(Reading(label, "valid", None))
             continue
         given = [item.fields.get(column) for column in gold.sources]
         texts = [str(cell).strip()[:80] for cell in given if cell is not None]
         text = " ".join(filter(None, texts))
-        readings.append(CellLabel(None, "no_label", text) if text else NOTHING)
+        readings.append(Reading(None, "no_label", text) if text else NOTHING)
     return readings
 
 

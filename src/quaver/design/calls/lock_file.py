@@ -19,7 +19,7 @@ from ruamel.yaml import YAML
 
 from quaver._secrets import Keys, is_key_shaped
 from quaver.core.input_budget import read_file
-from quaver.core.records import Message, Variant
+from quaver.core.records import LabelSet, Message, Variant
 from quaver.core.replaced_file import replace_text
 from quaver.design.calls.call_plan import RECIPE
 from quaver.design.calls.experiment import Experiment
@@ -57,7 +57,7 @@ def lock_document(
     document = {
         "format": 1,
         "study": spec.model_dump(mode="json"),
-        "labels": asdict(experiment.labels),
+        "labels": labels_in_full(experiment.labels),
         "items": {"blake2b": experiment.items_hash, **items_in_short(experiment)},
         "original": [list(message) for message in original_messages(experiment)],
         "variants": variants,
@@ -72,6 +72,13 @@ def lock_document(
         "versions": {name: version(name) for name in _LIBRARIES},
     }
     return document | {"digest": design_digest(document)}
+
+
+def labels_in_full(labels: LabelSet) -> dict[str, Any]:
+    """Labels as a lock has them, which the task's level says are numbers."""
+    return asdict(
+        labels, dict_factory=lambda parts: {name: value for name, value in parts if name != "are_numbers"}
+    )
 
 
 def design_digest(document: Mapping[str, Any]) -> str:
@@ -111,7 +118,7 @@ def original_messages(experiment: Experiment) -> tuple[Message, ...]:
 def fingerprint(experiment: Experiment, identities: Mapping[str, str]) -> str:
     """A hash of everything that decides a study's calls and their keys."""
     parts = [
-        asdict(experiment.labels),
+        labels_in_full(experiment.labels),
         [_ordered(variant) for variant in experiment.variants],
         [asdict(decoding) for decoding in experiment.decodings.values()],
         [asdict(condition) for condition in experiment.conditions],

@@ -20,7 +20,7 @@ from quaver.design.items.item_data import Numbered, rows_where
 from quaver.design.items.item_labels import with_gold, with_labels
 from quaver.design.items.table_files import FORMATS, Row, read_rows
 from quaver.design.spec import StudySpec
-from quaver.design.spec.items_spec import ExamplesSpec, ItemsSpec, TableSpec
+from quaver.design.spec.items_spec import ItemsSpec, TableSpec
 from quaver.design.spec.study_file import Positions, bind
 from quaver.errors import ItemError, SpecError, UnknownName
 
@@ -79,7 +79,7 @@ def _more_gold(items: Sequence[Item], chosen: set[int], most: int, draw: random.
 
 
 def _items_of(
-    asked: ItemsSpec | ExamplesSpec, spec: StudySpec, source: Positions, loc: tuple[str, ...]
+    asked: ItemsSpec | TableSpec, spec: StudySpec, source: Positions, loc: tuple[str, ...]
 ) -> list[Item]:
     """The items of a table: the study's own, or those of its examples."""
     with little_garbage():

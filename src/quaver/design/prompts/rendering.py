@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from quaver.core.label_values import Codebook, TaskField
-from quaver.core.records import Item, LabelSet, Message, Numbers, Prompt, Variant
+from quaver.core.records import Item, LabelSet, Message, Prompt, Variant
 from quaver.design.items.answer_options import Listed, options_of
 from quaver.design.prompt_words import ENGLISH, words_in
 from quaver.design.prompts.templates import literal, names_in, render
@@ -243,7 +243,7 @@ def fields_in_words(fields: Sequence[TaskField], language: str = ENGLISH) -> str
 
 def _asked(field: TaskField, words: Mapping[str, Any]) -> str:
     """What the value of a field may be, in words."""
-    if isinstance(field.labels, Numbers):
+    if field.labels.are_numbers:
         return str(words["amount" if field.labels.level == "ratio" else "number"])
     names = ", ".join(json.dumps(label.name, ensure_ascii=False) for label in field.labels.labels)
     return str(words["several" if field.several else "one"].replace("{}", names))
@@ -268,6 +268,6 @@ def _property(field: TaskField) -> dict[str, Any]:
     found: dict[str, Any] = {"type": "string", "enum": [label.name for label in field.labels.labels]}
     if field.several:
         found = {"type": "array", "items": found, "maxItems": len(field.labels.labels)}
-    elif isinstance(field.labels, Numbers):
+    elif field.labels.are_numbers:
         found = {"type": "number"}
     return found | ({"description": field.definition} if field.definition.strip() else {})

@@ -215,7 +215,9 @@ class Grouped(Part):
 
 
 class TableSpec(TableFile):
-    """A table of texts."""
+    """A table of texts, such as the examples that prompts may show. A bare string is the source."""
+
+    bare = "source"
 
     source: Text = Field(examples=["items.csv"])
     """A .csv, .tsv, .xlsx, .ods, .jsonl, .parquet or .txt file (beside the study file, or absolute), a
@@ -227,18 +229,6 @@ class TableSpec(TableFile):
     at_most: …, contains: …, one_of: …, none_of: …, empty: true}."""
     id: str | None = None
     """The column of unique ids; row numbers if left out."""
-
-
-class ExamplesSpec(TableSpec):
-    """The examples that prompts may show. A bare string is the source."""
-
-    bare = "source"
-
-    @model_validator(mode="after")
-    def _no_majority(self) -> ExamplesSpec:
-        if self.gold and self.gold.column is None:
-            raise PlacedError("examples have a column of true labels", "gold")
-        return self
 
 
 class ItemsSpec(TableSpec, Grouped):
@@ -258,7 +248,7 @@ class ItemsSpec(TableSpec, Grouped):
     alone."""
     seed: int | None = None
     """Seed of the draw; derived from the study's if left out."""
-    examples: ExamplesSpec | None = None
+    examples: TableSpec | None = None
     """Another table, from which the families shots and strategies take examples; if left out, the items
     outside the sample. Its columns are named as the items' are."""
 
@@ -266,6 +256,8 @@ class ItemsSpec(TableSpec, Grouped):
     def _columns_fit(self) -> ItemsSpec:
         check_distinct("group", self.groups, "groups")
         check_distinct("column", [*self.groups, *self.coders], "coders")
+        if self.examples and self.examples.gold and self.examples.gold.column is None:
+            raise PlacedError("examples have a column of true labels", "examples", "gold")
         if self.gold and self.gold.columns:
             raise PlacedError("only a field of which several labels may apply has several columns", "gold")
         if self.gold and self.gold.coders and len(self.coders) < 2:

@@ -9,10 +9,10 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from quaver.core.column_names import column_of
-from quaver.core.label_values import NO_LABELS, SEPARATOR, Codebook, TaskField
+from quaver.core.label_values import NO_LABELS, SEPARATOR, Codebook, TaskField, occurring_numbers
 from quaver.core.labels import cleaned
 from quaver.core.number_format import composed
-from quaver.core.records import NO_LABEL, OF_SETS, Label, LabelSet, Level, Numbers
+from quaver.core.records import NO_LABEL, OF_SETS, Label, LabelSet, Level
 from quaver.core.registry import Kind
 from quaver.design.prompt_words import ENGLISH, words_by_language
 from quaver.design.spec.items_spec import GoldSpec, Grouped, TableFile
@@ -149,7 +149,7 @@ class FieldSpec(LabelledSpec):
     def field(self, name: str) -> TaskField:
         """The record that the stages use."""
         if not self.needs_labels:
-            return TaskField(name, Numbers(level=self.level), self.definition)
+            return TaskField(name, occurring_numbers((), self.level), self.definition)
         level = "jaccard" if self.several and self.level not in OF_SETS else self.level
         labels = LabelSet(tuple(label.label() for label in self.labels), level)
         return TaskField(name, labels, self.definition, self.several)

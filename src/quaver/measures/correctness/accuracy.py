@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from quaver.agreement.disagreement import members
-from quaver.core.records import OF_SETS, LabelSet, Numbers
+from quaver.core.records import OF_SETS, LabelSet
 from quaver.core.rows import Presentation
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError
@@ -97,9 +97,11 @@ def accuracy(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
     )
     yield share_of(cell, right, asked, statistic)
     label_set = cell.label_set
-    if isinstance(label_set, Numbers):
+    if label_set is None:
+        return
+    if label_set.are_numbers:
         yield from _number_errors(cell, np.array([float(label) for label in cell.labels]))
-    elif label_set is not None and label_set.level in OF_SETS:
+    elif label_set.level in OF_SETS:
         yield _hamming(cell)
 
 

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from quaver.agreement.disagreement import scale
-from quaver.core.records import UNORDERED, Numbers
+from quaver.core.records import UNORDERED
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import mean_within
 from quaver.estimation.jackknife import Floats, Ratio
@@ -57,7 +57,7 @@ def gold(cell: Cell) -> Iterator[Statistic]:
         return
     yield from _agreement(cell, given, true)
     yield _bias(cell, given, true)
-    if isinstance(cell.label_set, Numbers):
+    if cell.label_set is not None and cell.label_set.are_numbers:
         values = np.array([label.value or 0.0 for label in cell.label_set.labels])
         if (true @ values >= 0).all() and (whole * (true @ values)).any():
             under = Ratio(

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from quaver.core.records import OF_SETS, UNORDERED, Estimate, LabelSet, Numbers
+from quaver.core.records import OF_SETS, UNORDERED, Estimate, LabelSet
 from quaver.estimation.cells import Frame, guarded
 from quaver.estimation.coded_columns import frame_of
 from quaver.estimation.intervals import adjusted
@@ -108,7 +108,7 @@ def _of_model(
     yield from asked.labelled.take(flips)
     yield _label_in_use(asked.labelled)
     yield from correctness(answers)
-    if not isinstance(answers.labels, Numbers):  # no label's share moves
+    if not answers.labels.are_numbers:  # no label's share moves
         yield from label_shifts(asked.labelled, factors)
     if asked.calls.is_empty():
         return
@@ -397,7 +397,7 @@ def _of_labels(answers: ModelAnswers) -> Iterator[Estimate]:
 
 def _on_a_scale(answers: ModelAnswers, columns: Sequence[str]) -> Iterator[Estimate]:
     """What gold labels show of each group where labels have an order, and which steps are never given."""
-    stepless = answers.labels.level in UNORDERED or isinstance(answers.labels, Numbers)
+    stepless = answers.labels.level in UNORDERED or answers.labels.are_numbers
     for one in [] if stepless else answers.take(recall, missing="wrong"):
         if one.value == 0 and one.cell["label"] not in answers.calls["label"]:
             yield replace(one, measure="step_given", details={"texts": one.details["items"]})

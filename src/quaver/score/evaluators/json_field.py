@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from quaver.core.annotations import Reading
 from quaver.core.label_values import labels_in, number_in, set_of
 from quaver.core.number_format import composed
-from quaver.core.records import LabelSet, Level, Variant
+from quaver.core.records import LabelSet, Level, Reading, Variant
 from quaver.score.parsing.evaluator import Answer, Reader, Rule, ambiguous, no_label, valid
 from quaver.score.parsing.label_forms import Forms, bare, forms_of
 from quaver.score.parsing.parsed_answer import fold

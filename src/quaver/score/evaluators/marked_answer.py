@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice, takewhile
 
-from quaver.core.annotations import Reading
-from quaver.core.records import LabelSet, Variant
+from quaver.core.records import LabelSet, Reading, Variant
 from quaver.score.parsing.evaluator import Answer, Reader, Rule, ambiguous, no_label, valid
 from quaver.score.parsing.label_forms import Forms, forms_of, word_pattern
 from quaver.score.parsing.parsed_answer import fold

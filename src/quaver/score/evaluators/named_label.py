@@ -7,9 +7,8 @@ from typing import ClassVar, Final, Literal
 
 import polars as pl
 
-from quaver.core.annotations import Reading
 from quaver.core.number_format import composed
-from quaver.core.records import LabelSet, Variant
+from quaver.core.records import LabelSet, Reading, Variant
 from quaver.errors import SpecError
 from quaver.score.parsing.evaluator import Answer, Reader, Rule, ambiguous, no_label, valid
 from quaver.score.parsing.label_forms import Forms, bare, forms_of

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, pairwise
 from typing import NamedTuple
 
-from quaver.core.annotations import Reading
-from quaver.core.records import LabelSet, Variant
+from quaver.core.records import LabelSet, Reading, Variant
 from quaver.errors import SpecError, UnknownName
 from quaver.score.parsing.evaluator import (
     Answer,

@@ -16,10 +16,9 @@ from typing import Any, Protocol
 from pydantic import ValidationError
 
 from quaver.core import registry
-from quaver.core.annotations import Reading
 from quaver.core.arguments import excerpt, expectation, model_of
 from quaver.core.label_values import Codebook
-from quaver.core.records import LabelSet, Variant
+from quaver.core.records import LabelSet, Reading, Variant
 from quaver.errors import SpecError, UnknownName
 from quaver.score.parsing.parsed_answer import Answer
 

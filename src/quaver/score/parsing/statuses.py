@@ -27,8 +27,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
 
-from quaver.core.annotations import Reading
-from quaver.core.records import Response
+from quaver.core.records import Reading, Response
 from quaver.score.parsing.label_forms import Forms, bare
 from quaver.score.parsing.label_marks import CHOSEN, marks_of
 from quaver.score.parsing.languages import languages, phrases

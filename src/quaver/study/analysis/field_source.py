@@ -13,7 +13,7 @@ import polars as pl
 
 from quaver.core.annotations import FIELD, rows_with
 from quaver.core.label_values import TaskField, fields_in, occurring_numbers, occurring_sets
-from quaver.core.records import LabelSet, Numbers
+from quaver.core.records import LabelSet
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import items_in_short
 from quaver.design.spec import StudySpec, TaskSpec
@@ -110,7 +110,7 @@ class FieldSource(StudySource):
     def _occurring(self) -> LabelSet:
         """The field's labels; of sets, each alone and the sets that occur; of numbers, those that occur."""
         name, alone = self.field.name, self.field.labels
-        numeric = isinstance(alone, Numbers)
+        numeric = alone.are_numbers
         if not (self.field.several or numeric):
             return alone
         given = {item.golds[name] for item in self.whole.experiment.items if name in item.golds}

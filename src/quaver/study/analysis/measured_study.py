@@ -17,7 +17,7 @@ import polars as pl
 
 from quaver.core.annotations import FIELD, few_items, rows_with
 from quaver.core.estimate_frame import Deviations
-from quaver.core.records import Estimate, LabelSet, Numbers
+from quaver.core.records import Estimate, LabelSet
 from quaver.core.rows import defined
 from quaver.design.items.item_table import NEAR_DUPLICATES
 from quaver.design.spec import ConclusionSpec
@@ -235,7 +235,7 @@ class MeasuredStudy:
                 if "variant" in estimate.cell:
                     shares.append(replace(estimate, cell={"model": model, **estimate.cell}))
         labels = self.experiment.labels
-        if not isinstance(labels, Numbers):  # no label's share moves
+        if not labels.are_numbers:  # no label's share moves
             shares += label_movement(
                 self.first, self.several, labels=labels, group=self.group, seed=self.seed
             )
@@ -303,7 +303,7 @@ class MeasuredStudy:
         Of many different numbers, neighbours count as the same, since each two that differ are compared.
         """
         labels = self.experiment.labels
-        if not isinstance(labels, Numbers) or len(labels.codes) <= _MOST_NUMBERS:
+        if not labels.are_numbers or len(labels.codes) <= _MOST_NUMBERS:
             return labels, frame
         middles, stands = [], dict[str, str]()
         for neighbours in np.array_split(np.array(labels.labels, object), _MOST_NUMBERS):
@@ -312,7 +312,7 @@ class MeasuredStudy:
             stands |= dict.fromkeys((one.code for one in neighbours), middle.code)
         kept = [name for name in ("label", "gold") if name in frame.columns]
         texts = pl.col(kept).cast(pl.String).replace(stands).cast(pl.Categorical)
-        return Numbers(tuple(middles), labels.level), frame.with_columns(texts)
+        return replace(labels, labels=tuple(middles)), frame.with_columns(texts)
 
     @cached_property
     def items(self) -> pl.DataFrame:
@@ -322,7 +322,7 @@ class MeasuredStudy:
     @cached_property
     def _explaining(self) -> pl.DataFrame:
         """The columns of items, beside those that the study compares, that surely explain wrong labels."""
-        of_numbers = isinstance(self.experiment.labels, Numbers)
+        of_numbers = self.experiment.labels.are_numbers
         table = self.items.select("item") if of_numbers else self.items
         return explaining_columns(self.first, table, {self.group or "", *self.experiment.groups})
 

@@ -10,7 +10,6 @@ import polars as pl
 
 from quaver.acceptance.accepted_labels import Acceptance, accepted_labels
 from quaver.acceptance.item_scores import evidence_of
-from quaver.core.records import Numbers
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError, UnknownName
 from quaver.study.analysis.annotation_frame import first_evaluator
@@ -114,7 +113,7 @@ def _accepted(study: StudySource, frame: pl.DataFrame, asked: Mapping[str, Any])
     evidence = evidence_of(
         own,
         study.experiment.labels.codes,
-        numbers=isinstance(study.experiment.labels, Numbers),
+        numbers=study.experiment.labels.are_numbers,
         groups=groups,
         confidences=None if sure is None else frame.filter(named == sure),
     )

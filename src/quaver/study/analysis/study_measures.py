@@ -10,7 +10,6 @@ import polars as pl
 
 from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.core.column_names import column_of
-from quaver.core.records import Numbers
 from quaver.core.seeds import derive
 from quaver.design.calls.experiment import Experiment
 from quaver.design.spec import MeasureSpec, StudySpec
@@ -269,7 +268,7 @@ def _corrected(
     if not designed(frame):
         return []
     labels, columns = study.experiment.labels, getattr(study.spec.items, "groups", ())
-    scored = labels.level == "interval" or isinstance(labels, Numbers)
+    scored = labels.level == "interval" or labels.are_numbers
     wanted = [name for name in CORRECTED if name != _SCORE or scored] if names is None else names
     found = []
     for name in wanted:

@@ -12,7 +12,7 @@ from quaver.acceptance.accepted_labels import Acceptance
 from quaver.acceptance.item_scores import mean_confidence, most_frequent
 from quaver.core.annotations import FIELD, rows_with
 from quaver.core.label_values import SEPARATOR
-from quaver.core.records import OF_SETS, Level, Numbers
+from quaver.core.records import OF_SETS, Level
 from quaver.errors import StoreError, UnknownName
 from quaver.gold.gold_draw import SPLIT
 from quaver.report.findings.recommendation import Recommendation
@@ -56,7 +56,7 @@ def text_labels(
     frame = _chosen(study, model, variants, evaluator)
     labels = study.experiment.labels
     given = frame.select(pl.col("item", "label").cast(pl.String))
-    modal = most_frequent(given, labels.codes, numbers=isinstance(labels, Numbers))
+    modal = most_frequent(given, labels.codes, numbers=labels.are_numbers)
     sure = mean_confidence(frame, modal, labels.codes)
     items = pl.DataFrame(
         {"item": [item.id for item in study.experiment.items], "person": gold_labels(study)},

@@ -10,9 +10,9 @@ from quaver.collect.run.progress import Budget
 from quaver.collect.store.store_lock import sole_writer
 from quaver.core.arguments import guarded
 from quaver.core.number_format import count
-from quaver.core.records import Request
+from quaver.core.records import Request, Variant
 from quaver.core.rows import Rows
-from quaver.core.variant_display import ShownVariant, marked_messages, origin_in_words
+from quaver.core.variant_display import Change, marked_messages
 from quaver.design.calls.experiment import resolve
 from quaver.design.calls.lock_file import original_messages
 from quaver.design.prompts.rendering import messages_of
@@ -25,7 +25,8 @@ from quaver.study.sources.study_source import StudySource
 class StudyVariants(Rows):
     """The prompt variants of a study, ``study.variants``.
 
-    Iterate to see each variant filled in with the first item, with what differs from the original marked.
+    Iterate to see each variant with its messages by role, filled in with the first item: pieces of text that
+    are the same as in the original, gone, or new.
 
     Args:
         source: The study's source.
@@ -37,14 +38,13 @@ class StudyVariants(Rows):
     def __len__(self) -> int:
         return len(self._source.experiment.variants)
 
-    def __iter__(self) -> Iterator[ShownVariant]:
+    def __iter__(self) -> Iterator[tuple[Variant, list[tuple[str, list[Change]]]]]:
         self._source.require("has_texts")
         experiment = self._source.experiment
         original = original_messages(experiment)
         for variant in experiment.variants:
             messages = messages_of(variant, experiment.labels, experiment.items[0])
-            origin = origin_in_words(variant.origin, variant.covariates)
-            yield ShownVariant(variant.id, origin, marked_messages(original, messages))
+            yield variant, marked_messages(original, messages)
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each variant: its id, the level of each factor, and the prompt for the first item."""

@@ -13,7 +13,7 @@ from typing import Any, Final
 import polars as pl
 
 from quaver.acceptance.accepted_labels import Acceptance
-from quaver.core.records import Estimate, Numbers
+from quaver.core.records import Estimate
 from quaver.design.calls.lock_file import write_made
 from quaver.design.spec.yaml_file import read_yaml
 from quaver.errors import QuaverError
@@ -193,7 +193,7 @@ class FieldLabels:
         frame = pl.DataFrame({"item": items}, schema={"item": pl.String})
         frame = frame.join(table, on="item", how="left", maintain_order="left").with_columns(_SHORT)
         labels = self.study.experiment.labels
-        numeric = isinstance(labels, Numbers) or all(map(_WHOLE.fullmatch, labels.codes))
+        numeric = labels.are_numbers or all(map(_WHOLE.fullmatch, labels.codes))
         cells = [_number(label) if numeric and label else label for label in frame["label"]]
         frame = frame.select(*heads).with_columns(label=pl.Series(cells, dtype=pl.Object))
         return frame.rename({name: f"{self.name} {head}".strip() for name, head in heads.items()})
@@ -219,7 +219,7 @@ class FieldLabels:
     def outcome(self) -> str:
         """What a regression of the labels explains, as a formula has it."""
         labels = self.study.experiment.labels
-        return "label" if isinstance(labels, Numbers) else f"share({labels.codes[0]})"
+        return "label" if labels.are_numbers else f"share({labels.codes[0]})"
 
 
 def _number(label: str) -> float:
