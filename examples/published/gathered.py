@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 from collections.abc import Mapping, Sequence
 from glob import glob
@@ -13,8 +14,9 @@ from quaver import Study, import_annotations
 from quaver.design.items.table_files import Row, read_rows
 from quaver.errors import ItemError
 
-MORE: Final = ("name", "columns", "gold_columns")
-"""What a recipe says beside the options of an import: what paths say, columns where there is no header."""
+MORE: Final = ("name", "columns", "gold_columns", "people", "ratings")
+"""What a recipe says beside the options of an import: what paths say, columns where there is no header, and
+for JSON the file of people's labels, or the question whose ratings are read."""
 
 Cells = dict[str, Any]
 
@@ -35,7 +37,13 @@ def imported(file: Path, home: Path, reading: Mapping[str, Any], folder: Path) -
     first = options.get("twice") == "first"
     if not (isinstance(parts, list) or gold.is_file() or first or {*MORE} & {*reading}):
         return import_annotations(file, home, **options)[0]
-    rows = _rows(file, reading)
+    if "people" in reading:
+        rows = by_labeller(file)
+    elif "ratings" in reading:
+        rows = _ratings(file, reading["ratings"])
+        options["coders"] = [name for name in rows[0] if name != options["item"]]
+    else:
+        rows = _rows(file, reading)
     if isinstance(parts, list):
         options["item"] = "/".join(parts)
         for row in rows:
@@ -59,6 +67,27 @@ def imported(file: Path, home: Path, reading: Mapping[str, Any], folder: Path) -
         writer.writeheader()
         writer.writerows(rows)
     return import_annotations(table, home, **options)[0]
+
+
+def by_labeller(file: Path, start: str = "") -> list[Cells]:
+    """A row an item, of a file that has each labeller's labels by item; columns are named after labellers."""
+    rows: dict[str, Cells] = {}
+    for name, labels in json.loads(file.read_text(encoding="utf-8")).items():
+        for item, label in labels.items():
+            rows.setdefault(item, {"item": item})[f"{start}{name}"] = str(label)
+    columns = dict.fromkeys(name for row in rows.values() for name in row)
+    return [{name: row.get(name) for name in columns} for row in rows.values()]
+
+
+def _ratings(file: Path, question: str) -> list[Cells]:
+    """A row an instance, and a column for each place in its list of people's answers to a question."""
+    instances = json.loads(file.read_text(encoding="utf-8"))["instances"]
+    given = [one["annotations"][question]["individual_human_scores"] for one in instances]
+    places = range(max(map(len, given)))
+    return [
+        {"instance": number, **{f"person {at + 1}": own[at] if at < len(own) else "" for at in places}}
+        for number, own in enumerate(given)
+    ]
 
 
 def _rows(file: Path, reading: Mapping[str, Any]) -> list[Cells]:

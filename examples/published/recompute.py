@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from gathered import MORE, imported
+import polars as pl
+from gathered import MORE, by_labeller, imported
 from pydantic import Field
 
-from quaver import Study
+from quaver import Study, measures
 from quaver.core.column_names import column_among
 from quaver.core.options import options_in
 from quaver.core.records import Estimate
@@ -138,7 +139,7 @@ def recomputed(folder: Path) -> tuple[list[Replicated], list[str]]:
                 studies[number.of] = imported(path, Path(home) / number.of, file.reading, source.home)
             key = repr((number.of, number.measure, number.options))
             if key not in estimates:
-                estimates[key] = _measured(studies[number.of], number, written=spec.files[number.of].written)
+                estimates[key] = _measured(studies[number.of], number, spec.files[number.of], source.home)
             where = source.where("numbers", index)
             ends = (number.value, number.low, number.high)
             value, low, high = (None if end is None else read_number(end, where) for end in ends)
@@ -156,8 +157,12 @@ def recomputed(folder: Path) -> tuple[list[Replicated], list[str]]:
     return results, absent
 
 
-def _measured(study: Study, number: PublishedNumber, *, written: bool) -> Sequence[Estimate]:
-    if not written:
+def _measured(study: Study, number: PublishedNumber, file: AnnotationFile, home: Path) -> Sequence[Estimate]:
+    if people := file.reading.get("people"):
+        labels = pl.DataFrame(by_labeller(home / people, "person "), infer_schema_length=None)
+        frame = study.annotations().with_columns(pl.col("item").cast(str)).join(labels, on="item", how="left")
+        return getattr(measures, number.measure)(frame, **number.options)
+    if not file.written:
         return study.measure(number.measure, **number.options)
     (answers,) = answers_of({"": study})
     return answers.written.take(number.measure, **number.options)

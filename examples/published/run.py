@@ -33,6 +33,8 @@ SETS: Mapping[str, tuple[str, str]] = {
     "vaccines": ("llm_crowd_experts_annotation", "gpt"),
     "moves": ("rhetorical-move-step-analysis-study", "steps_100_times"),
     "fluff": ("FluffFinder", "gpt35t_10"),
+    "alt-test": ("AltTest", "wax"),
+    "judge-bench": ("JUDGE-BENCH", "newsroom_fluency"),
     "relevance": ("prompt-sensitivity-relevance-judgements", "graded"),
 }
 """Each set's repository, and the file whose labels the verdict is about."""

@@ -7,6 +7,7 @@ from scipy import stats
 from tests.papers.planted import chance, items
 
 from quaver import Study
+from quaver.errors import QuaverError
 from quaver.papers import catalogue, paper_figures, reliability_tables
 from quaver.papers.paper_answers import StoredAnswers
 
@@ -364,3 +365,18 @@ def test_each_printed_table_has_its_rows(answers):
         made = kind.printed(kind.make(answers))
         assert len(made) == count
         assert all(one.table.rows and one.as_("latex") for one in made)
+
+
+def test_what_these_answers_lack_is_a_reason_and_a_wrong_option_an_error(answers):
+    frame = part(answers, "decimal", "small")
+    (without,) = answers[0].take("ece", frame.drop("gold"), by=[])
+    assert without.value is None
+    assert "gold" in without.reason
+    prompts = answers[0].frame.with_columns(original=pl.lit(value=True))
+    assert (
+        answers[0].take("original_agreement", prompts)[0].reason
+        == "several variants are marked as the original"
+    )
+    for wrong in ({"threshold": 2.0}, {"by": ["nothing"]}, {"bin": 3}):
+        with pytest.raises(QuaverError):
+            answers[0].take("verbal_calibration", frame, **wrong)

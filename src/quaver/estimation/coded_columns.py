@@ -26,7 +26,11 @@ _KEPT = 200_000_000
 _T = TypeVar("_T")
 
 
-class UnknownColumn(MeasureError, UnknownName):
+class Unmeasurable(MeasureError):
+    """The annotations do not have what a measure needs; no option is wrong."""
+
+
+class UnknownColumn(Unmeasurable, UnknownName):
     """A measure was told to use a column that the frame does not have."""
 
     def __init__(self, name: str, known: Iterable[str], *, where: str, fix: str | None = None) -> None:

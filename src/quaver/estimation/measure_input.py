@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from quaver.core.records import Estimand, Estimate, LabelSet
 from quaver.errors import MeasureError
 from quaver.estimation.cells import Missing, cells, checked
-from quaver.estimation.coded_columns import Columns, Gathered, Ints, UnknownColumn, frame_of
+from quaver.estimation.coded_columns import Columns, Gathered, Ints, UnknownColumn, Unmeasurable, frame_of
 from quaver.estimation.jackknife import Floats, Resampling
 from quaver.estimation.statistic import Cell, Sampler
 
@@ -173,7 +173,7 @@ def beside(annotations: Any, evaluators: Sequence[str], *, columns: Columns | No
     of = frame[evaluator].cast(pl.String)
     first, second = (frame.filter(of == one) for one in evaluators)
     if first.is_empty() or second.is_empty():
-        raise MeasureError(
+        raise Unmeasurable(
             "no annotations of one of these evaluators",
             where="evaluators",
             expected=", ".join(map(str, of.unique().sort())),

@@ -67,8 +67,9 @@ class TableKind:
     def printed(self, made: PublishedTable) -> list[PublishedTable]:
         """The paper's tables of the table that was made; itself where the paper prints it as it stands."""
         several = len(self.layouts) > 1
+        said = replace(made, notes=tuple(note for note in made.notes if note not in self.notes))
         return [
-            layout.of(made, f"{self.name}-{layout.number.split()[-1]}" if several else self.name)
+            layout.of(said, f"{self.name}-{layout.number.split()[-1]}" if several else self.name)
             for layout in self.layouts
         ] or [made]
 
@@ -87,9 +88,10 @@ def _declared() -> tuple[dict[str, TableKind], dict[str, FigureKind]]:
     figures: dict[str, FigureKind] = {}
     for paper in PAPERS:
         for declared in file[paper]["tables"]:
-            notes = [shared[note[1:]] if note.startswith("@") else note for note in declared.pop("notes", ())]
+            for one in (declared, *declared.get("layouts", ())):
+                one["notes"] = [shared.get(note.removeprefix("@"), note) for note in one.get("notes", ())]
             layouts = [Layout(**layout) for layout in declared.pop("layouts", ())]
-            kind = TableKind(**declared, paper=paper, notes=notes, layouts=layouts)
+            kind = TableKind(**declared, paper=paper, layouts=layouts)
             tables[kind.name] = kind
         for declared in file[paper]["figures"]:
             figures[f"{paper}:{declared['number']}"] = FigureKind(**declared, paper=paper)

@@ -14,8 +14,9 @@ from quaver.core.annotations import rows_with
 from quaver.core.records import Estimate, LabelSet, Variant
 from quaver.core.rows import Estimates
 from quaver.design.prompts.rendering import PromptWriter
-from quaver.errors import QuaverError, StoreError, UnknownName
+from quaver.errors import StoreError, UnknownName
 from quaver.estimation.cells import OUTPUT
+from quaver.estimation.coded_columns import Unmeasurable
 from quaver.estimation.estimands import ORIGINAL, in_every_group
 from quaver.report.page_words import beginning
 from quaver.study.analysis.call_export import raw_answers
@@ -101,7 +102,8 @@ class StoredAnswers:
         """A registered measure of the first evaluator's annotations, or of a part of them.
 
         The original prompt counts in every group that it is compared with, as it does in the study's own
-        estimates. A measure that these annotations do not allow gives one estimate with the reason.
+        estimates. A measure that needs what these annotations do not have gives one estimate with the reason;
+        every other error is one of the table's own options.
         """
         taken: Callable[..., Estimates] = getattr(measures, measure)
         some = self.frame if frame is None else frame
@@ -113,7 +115,9 @@ class StoredAnswers:
             options["resamples"] = 0
         try:
             return taken(in_every_group(some, by), labels=self.labels if self.coded else None, **options)
-        except QuaverError as error:
+        except Unmeasurable as error:
+            if error.where in options:
+                raise
             return Estimates([Estimate(measure, None, reason=str(error.problem))])
 
     def points(self, measure: str, frame: pl.DataFrame | None = None, **options: Any) -> Estimates:

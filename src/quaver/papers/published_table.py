@@ -213,12 +213,13 @@ class Layout:
         values: The columns whose numbers it prints, each with its head; ``accuracy by *`` for all of these.
         groups: The columns whose values span others.
         columns: The columns whose values are heads.
+        first: The value of the last of these columns whose row comes first: the paper's yes before its no.
         mean: What the last row is called, if it has the mean of each column.
         best: The columns whose best number is bold, each with which that is: ``highest`` or ``lowest``.
         beside: The columns in which numbers agree that are compared for the best.
         least: How far the best must lie from the next.
         only: The values to which columns are limited.
-        note: What stands below it.
+        notes: What stands below it, beside what the table says of these answers.
     """
 
     number: str
@@ -227,20 +228,21 @@ class Layout:
     values: Mapping[str, str]
     groups: Sequence[str] = ()
     columns: Sequence[str] = ()
+    first: str = ""
     mean: str = ""
     best: Mapping[str, str] = field(default_factory=dict)
     beside: Sequence[str] = ()
     least: float = 0.0
     only: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    note: str = ""
+    notes: Sequence[str] = ()
 
     def of(self, table: PublishedTable, label: str) -> PublishedTable:
-        """The printed table of a table."""
+        """The printed table of a table, whose notes are those that hold for these answers alone."""
         rows = self._kept(table)
         values = self._heads(table.columns)
         lacking = any(NOTHING in (row[name] for name in values) for row in rows)
         kept = (note for note in table.notes if lacking or not note.startswith(NO_VALUE))
-        notes = tuple(note for note in (self.note, *kept) if note)
+        notes = (*self.notes, *kept)
         return replace(table, name=label, caption=self.caption, table=self._grid(rows, values), notes=notes)
 
     def _kept(self, table: PublishedTable) -> list[dict[str, Cell]]:
@@ -288,6 +290,8 @@ class Layout:
         places = list(dict.fromkeys(place for line in grid.values() for place in line))
         lines = [(*key, *(line.get(place, NOTHING) for place in places)) for key, line in grid.items()]
         first = len(self.rows)
+        heads = list(dict.fromkeys(key[:-1] for key in grid))
+        lines.sort(key=lambda line: (heads.index(line[: first - 1]), line[first - 1] != self.first))
         if self.mean and len(lines) > 1:
             means = [_mean(column) for column in list(zip(*lines, strict=True))[first:]]
             lines.append((self.mean, *("",) * (first - 1), *means))

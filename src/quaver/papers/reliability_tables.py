@@ -11,7 +11,7 @@ import polars as pl
 
 from quaver.core.annotations import rows_with
 from quaver.core.records import Estimate
-from quaver.errors import QuaverError
+from quaver.estimation.coded_columns import Unmeasurable
 from quaver.estimation.measure_input import beside
 from quaver.measures.calibration.calibration_error import reliability_curve
 from quaver.papers.paper_answers import NOTHING, UNKNOWN, Answers, StoredAnswers, each_model
@@ -129,7 +129,7 @@ def with_token(answers: StoredAnswers, model: str, name: str) -> pl.DataFrame:
     frame = by_evaluator(answers, name, model)
     token = evaluators(answers, _TOKEN)
     if token:
-        with suppress(QuaverError):
+        with suppress(Unmeasurable):
             frame = beside(answers.of(model, answers.every), (name, token[0]))
     first, second = answers.labels.codes[:2]
     gold = pl.col("gold").cast(pl.String)

@@ -12,7 +12,7 @@ from quaver import measures
 from quaver.core.annotations import rows_with
 from quaver.core.number_format import decimals
 from quaver.core.records import Label, LabelSet
-from quaver.errors import QuaverError
+from quaver.estimation.coded_columns import Unmeasurable
 from quaver.papers.paper_answers import NOTHING, UNKNOWN, Answers, StoredAnswers, each_model
 from quaver.papers.published_table import Value
 
@@ -82,7 +82,7 @@ def class_matrix(answers: StoredAnswers, frame: pl.DataFrame, code: str) -> Any:
     """The consistency of each pair of items of a class; None where there is none."""
     try:
         return measures.consistency_matrix(frame, code, labels=answers.labels, missing="category")
-    except QuaverError:
+    except Unmeasurable:
         return None
 
 
@@ -94,7 +94,7 @@ def beside_noise(answers: StoredAnswers, frame: pl.DataFrame) -> list[pl.DataFra
     try:
         noisy = measures.baseline(frame, "noisy", labels=labels, seed=seed)
         drawn = measures.baseline(answered, "random", labels=with_none, seed=seed)
-    except QuaverError:
+    except Unmeasurable:
         return [frame, frame.clear(), frame.clear()]
     return [frame, noisy, drawn.with_columns(pl.col("label").replace(NOTHING, None))]
 

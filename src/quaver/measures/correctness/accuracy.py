@@ -17,7 +17,7 @@ from quaver.core.rows import Presentation
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError
 from quaver.estimation.cells import Missing, guarded
-from quaver.estimation.coded_columns import Ints, UnknownColumn, encode, frame_of, ordered
+from quaver.estimation.coded_columns import Ints, UnknownColumn, Unmeasurable, encode, frame_of, ordered
 from quaver.estimation.declaration import measure
 from quaver.estimation.grouped_items import agreement_of_sums
 from quaver.estimation.intervals import long_tails, mean_within
@@ -255,7 +255,7 @@ def baseline(
     names = labels.codes if labels else tuple(ordered(values))
     given = np.flatnonzero(codes >= 0)
     if len(names) < 2:
-        raise MeasureError("fewer than two labels", where="labels", expected="two to choose from")
+        raise Unmeasurable("fewer than two labels", where="labels", expected="two to choose from")
     rng = np.random.default_rng(derive(seed, "baseline", kind))
     positions = np.array([names.index(value) if value in names else -1 for value in values] + [-1])
     found = positions[codes]

@@ -21,8 +21,8 @@ from quaver.agreement.stratified_alpha import (
     scaled,
 )
 from quaver.core.records import Estimate, Level
-from quaver.errors import MeasureError
 from quaver.estimation.cells import Missing
+from quaver.estimation.coded_columns import Unmeasurable
 from quaver.estimation.declaration import Arithmetic, Declaration, Measure, measure
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic
@@ -235,7 +235,7 @@ def _only(marked: Sequence[str], cell: Cell) -> str | None:
     """The one of the marked variants that a cell has; the only one where it has none of them."""
     here = [name for name in marked if name in cell.raters] or marked
     if len(here) > 1:
-        raise MeasureError(
+        raise Unmeasurable(
             "several variants are marked as the original",
             where="annotations['original']",
             expected="one in each cell",

@@ -18,7 +18,7 @@ from scipy.spatial.distance import cdist
 from quaver.core.records import Estimate, IntervalWarning, LabelSet
 from quaver.errors import MeasureError
 from quaver.estimation.cells import Frame, Missing, cells, guarded
-from quaver.estimation.coded_columns import Columns
+from quaver.estimation.coded_columns import Columns, Unmeasurable
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import Interval, no_narrower, none_goes_far
 from quaver.estimation.jackknife import FEW, Floats
@@ -347,11 +347,11 @@ def consistency_matrix(
     )
     if cell.gold is None or of not in cell.labels:
         known = "no gold labels" if cell.gold is None else ", ".join(cell.labels)
-        raise MeasureError("no such class", where="of", expected=known, found=repr(of))
+        raise Unmeasurable("no such class", where="of", expected=known, found=repr(of))
     counts = cell.counts()
     members = np.flatnonzero((cell.gold == cell.labels.index(of)) & (counts.sum(2) > 0).all(1))
     if not members.size:
-        raise MeasureError("no items of this class", where="of", expected="a gold label with items", found=of)
+        raise Unmeasurable("no items of this class", where="of", expected="a gold label with items", found=of)
     shares = counts[members] / counts[members].sum(2, keepdims=True)
     layers = [1 - cdist(layer, layer, "cityblock") / 2 for layer in np.moveaxis(shares, 1, 0)]
     return tuple(cell.items[at] for at in members), np.asarray(np.mean(layers, 0))
