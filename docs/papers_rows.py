@@ -7,8 +7,11 @@ so that no row says that a command works which fails or prints nothing.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
+
+from quaver.papers.catalogue import FIGURES
 
 PAGE = Path(__file__).with_name("papers.md")
 
@@ -21,20 +24,102 @@ class Row(NamedTuple):
         what: What it is.
         command: What gives it, without ``quaver``; ``STUDY`` is the paper's study. Empty where nothing is
             computed.
-        differs: How it differs from the paper, and why; empty where it is as printed.
+        differs: How it differs from the paper, and why; empty where it does not.
+        interval: What its interval is, where that is of another kind than the paper's.
     """
 
     where: str
     what: str
     command: str = ""
     differs: str = ""
+    interval: str = ""
 
 
-def _table(where: str, what: str, name: str, differs: str = "", *, paper: bool = True) -> Row:
-    return Row(where, what, f"table STUDY {name}{' --layout paper' if paper else ''}", differs)
+def _table(
+    where: str, what: str, name: str, differs: str = "", *, paper: bool = True, interval: str = ""
+) -> Row:
+    return Row(where, what, f"table STUDY {name}{' --layout paper' if paper else ''}", differs, interval)
 
 
 _OURS = "Quaver's own"
+
+COMPARED: Mapping[str, Mapping[str, str]] = {
+    "papers/test_stability_tables.py": {
+        "table costs": "test_costs_are_split_into_what_is_read_and_written",
+        "table cost-shares": "test_costs_of_a_part_of_the_items",
+        "table intra-by-repeat": "test_by_repeat_with_the_papers_interval",
+        "table inter-by-temperature": "test_by_temperature_with_the_papers_interval",
+        "table subsamples": "test_subsamples_are_the_seeded_draws",
+        "table stability-views": "test_original_filtered_and_balanced",
+        "table intra-stability": "test_the_same_prompt_again",
+        "table inter-stability": "test_other_words",
+        "table raw-answers": "test_answers_as_written",
+        "table poor-prompts": "test_poor_prompts_with_their_words_worst_first",
+        "table models": "test_two_models",
+    },
+    "measures/stability/test_prompt_stability.py": {
+        "measure intra_pss": "test_intra_is_the_mean_over_conditions_of_alpha_over_repeats",
+        "measure inter_pss": "test_inter_is_the_mean_over_repeats_of_alpha_over_paraphrases",
+    },
+    "papers/test_sensitivity_tables.py": {
+        "table strategies": "test_strategies_with_their_deviations",
+        "table label-shares": "test_labels_of_items_over_paraphrases",
+        "table matrix": "test_pairs_of_items_by_id",
+        "table items": "test_the_plane_by_item",
+        "table inconsistent-items": "test_items_that_move_are_listed_by_their_consistency",
+        "figure errica-2025:3": "test_the_plane_by_item",
+        "figure errica-2025:4": "test_pairs_of_items_by_id",
+        "figure errica-2025:5": "test_strategies_with_their_deviations",
+        "figure errica-2025:3-classes": "test_classes_have_the_mean_of_their_items",
+    },
+    "papers/test_reliability_tables.py": {
+        "table verbal-pooled": "test_prompts_pooled_as_in_table_2",
+        "table repairs": "test_repairs_and_the_paired_drop",
+        "table spreads": "test_spread_without_and_with_what_the_paper_leaves_out",
+        "table ece-shifts": "test_what_normalising_moves_by_prompt",
+        "table coverage": "test_labels_among_the_likeliest_tokens",
+        "table thresholds": "test_thresholds_and_both_phrasings",
+        "table phrasings": "test_thresholds_and_both_phrasings",
+        "table verbal": "test_stated_confidence_where_enough_is_parsed",
+        "table phrasing-means": "test_overconfidence_of_each_model_by_phrasing",
+        "table size-and-spread": "test_size_and_spread_are_correlated_by_rank",
+        "table token-ece": "test_token_confidence_raw_and_normalised",
+        "figure karmakar-2026:4": "test_the_curve_of_token_confidence_bin_by_bin",
+        "measure verbal_calibration": "test_stated_confidence_where_enough_is_parsed",
+    },
+    "measures/calibration/test_calibration_error.py": {
+        "measure ece": "test_equals_its_definition",
+    },
+    "measures/calibration/test_ece_shift.py": {
+        "measure ece_shift": "test_each_cells_shift_and_the_mean_over_conditions",
+    },
+    "papers/test_treatment_tables.py": {
+        "measure accuracy": "test_configurations_side_by_side",
+        "table configurations": "test_configurations_side_by_side",
+        "table question-configurations": "test_questions_by_configuration",
+        "table questions": "test_questions_over_all_configurations",
+        "table temperatures": "test_temperature_as_a_factor",
+        "table mixed-model": "test_the_mixed_model_is_the_maximum_of_its_likelihood",
+        "measure strict_stability": "test_configurations_side_by_side",
+        "measure mode_frequency": "test_configurations_side_by_side",
+        "measure answer_entropy": "test_configurations_side_by_side",
+    },
+    "papers/test_design_tables.py": {
+        "table lengths": "test_lengths_without_the_text_and_their_change",
+        "table data-sets": "test_texts_classes_and_answers",
+        "table overall": "test_each_model_over_all_prompts",
+        "table factor-levels": "test_levels_and_not_differences_alone",
+        "table label-shift": "test_the_share_of_each_class_by_its_name",
+        "table raw-outputs": "test_answers_as_written_and_whether_they_comply",
+        "measure compliance": "test_levels_and_not_differences_alone",
+    },
+    "papers/test_recipes_of_papers.py": {
+        "plan": "test_a_recipe_is_written_and_planned",
+    },
+}
+"""By file, the test that compares what a command gives with numbers worked out by other code, or by hand."""
+_TEXTS = "of texts like these; the package's resamples single labels"
+_TRUE = "of the true value; the paper's are percentiles of resampled answers, above 0 by chance"
 
 ROWS: dict[str, tuple[Row, ...]] = {
     "barrie-2025": (
@@ -67,20 +152,18 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("figure B.2", "different answers by repeat", "figure STUDY B.2"),
         Row("figure B.3", "inter-PSS with the paper's interval", "figure STUDY B.3"),
         Row("figure B.4", "different answers by temperature", "figure STUDY B.4"),
-        Row("formula", "intra-PSS, and its cumulative form", "measure STUDY intra_pss"),
-        Row("formula", "inter-PSS", "measure STUDY inter_pss"),
+        Row("formula", "intra-PSS, and its cumulative form", "measure STUDY intra_pss", interval=_TEXTS),
+        Row("formula", "inter-PSS", "measure STUDY inter_pss", interval=_TEXTS),
         _table(
             "appendix A.1",
-            "interval of intra-PSS",
+            "interval of intra-PSS; beside it one that treats the items as a sample: quote that",
             "intra-by-repeat",
-            "beside it stands an interval that treats the items as a sample; quote that one",
             paper=False,
         ),
         _table(
             "appendix A.2",
-            "interval of inter-PSS",
+            "interval of inter-PSS, likewise",
             "inter-by-temperature",
-            "as A.1",
             paper=False,
         ),
         _table("results", "original, filtered and balanced annotations", "stability-views", paper=False),
@@ -144,23 +227,39 @@ ROWS: dict[str, tuple[Row, ...]] = {
         _table("table 5", "label coverage", "coverage"),
         _table("table 6", "other parse rates", "thresholds"),
         _table("table 7", "parse rate by benchmark and prompt", "verbal"),
-        _table("table 8", "parse rate under both phrasings, with intervals", "verbal"),
+        _table(
+            "table 8",
+            "parse rate under both phrasings, with intervals",
+            "verbal",
+            interval="exact, and so wider near 0 and 1; the paper's are percentiles of resampled answers",
+        ),
         _table("table 9", "overconfidence under both phrasings", "phrasing-means"),
         _table("table 10", "Spearman's correlation of spread and size", "size-and-spread"),
         Row("figure 1", "accuracy by rule of reading", "figure STUDY 1"),
         Row("figure 2", "parse rate by model and prompt", "figure STUDY 2"),
         Row("figure 3", "spread and size", "figure STUDY 3"),
         Row("figure 4", "reliability of stated and token confidence", "figure STUDY 4"),
-        Row("formula", "ECE, ten bins of equal width", "measure STUDY ece"),
+        Row("formula", "ECE, ten bins of equal width", "measure STUDY ece", interval=_TRUE),
         Row(
             "formula",
             "spread",
             "measure STUDY spread",
             "over all prompts by default; over the paper's four in table 3",
         ),
-        Row("formula", "ECE shift", "measure STUDY ece_shift"),
-        Row("formula", "verbal ECE, overconfidence, parse rate", "measure STUDY verbal_calibration"),
-        _table("section 4.1", "ECE of each cell, raw and normalised", "token-ece", paper=False),
+        Row("formula", "ECE shift", "measure STUDY ece_shift", interval=_TRUE),
+        Row(
+            "formula",
+            "verbal ECE, overconfidence, parse rate",
+            "measure STUDY verbal_calibration",
+            interval=_TRUE,
+        ),
+        _table(
+            "section 4.1",
+            "ECE of each cell, raw and normalised",
+            "token-ece",
+            paper=False,
+            interval=_TRUE,
+        ),
         _table("appendix D.3", "both phrasings, cell by cell", "phrasings", paper=False),
         Row("setting", "500 examples of each benchmark, five prompts, greedy", "plan STUDY"),
         Row("software", "accuracy by each rule of reading, from the kept answers", "measure STUDY accuracy"),
@@ -208,14 +307,33 @@ ROWS: dict[str, tuple[Row, ...]] = {
 }
 
 
+def compared(code: str, row: Row) -> str:
+    """The test that compares a row's numbers; of a figure, that of the table that it draws, or its own."""
+    words = row.command.replace(" STUDY", "").split()
+    key = " ".join(words[:2])
+    if words and words[0] == "figure":
+        number = f"{code}:{words[1]}"
+        key = f"table {FIGURES[number].table}" if FIGURES[number].table else f"figure {number}"
+    return next((f"{file}::{tests[key]}" for file, tests in COMPARED.items() if key in tests), "")
+
+
+def state(code: str, row: Row) -> str:
+    """How a row stands to the paper."""
+    if row.where == _OURS:
+        return ""
+    if row.differs:
+        return f"differs: {row.differs}"
+    if not compared(code, row):
+        return "runs; nothing is compared"
+    return f"same formula, another interval: {row.interval}" if row.interval else "as printed"
+
+
 def rows_of(code: str) -> str:
     """A paper's rows as a table in Markdown."""
     lines = ["| in the paper | what it is | command | |", "| --- | --- | --- | --- |"]
     for row in ROWS[code]:
         command = f"`quaver {row.command}`" if row.command else "—"
-        state = f"differs: {row.differs}" if row.differs else "works as printed"
-        shown = "" if row.where == _OURS else state
-        lines.append(f"| {row.where} | {row.what} | {command} | {shown} |")
+        lines.append(f"| {row.where} | {row.what} | {command} | {state(code, row)} |")
     return "\n".join(lines)
 
 

@@ -160,7 +160,11 @@ def test_texts_classes_and_answers(study):
 
 
 def test_levels_as_the_paper_prints_them(study):
-    """Bold where a level is better by more than 2%."""
+    """Bold where a level is better by more than 2%, yes before no, and no note of what is not printed."""
+    for made in printed(study, "factor-levels"):
+        levels = [(row["factor"], row["level"]) for row in made.rows()]
+        assert levels == [("definition", "yes"), ("definition", "no"), ("tone", "plain"), ("tone", "polite")]
+        assert not any("all:" in note for note in made.notes)
     for made, name in zip(
         printed(study, "factor-levels"), ("compliance", "accuracy, labelled"), strict=False
     ):

@@ -43,6 +43,21 @@ def test_every_table_and_figure_has_a_row():
         assert f"figure STUDY {drawn.number}" in commands[drawn.paper]
 
 
+def test_what_is_as_printed_is_compared_by_a_test_that_there_is():
+    used = {papers_rows.compared(code, row) for code, rows in papers_rows.ROWS.items() for row in rows}
+    named = {f"{file}::{name}" for file, tests in papers_rows.COMPARED.items() for name in tests.values()}
+    assert used - {""} == named
+    for file, tests in papers_rows.COMPARED.items():
+        text = (Path(__file__).parents[1] / file).read_text(encoding="utf-8")
+        assert all(f"def {name}(" in text for name in tests.values()), file
+    for code, rows in papers_rows.ROWS.items():
+        for row in rows:
+            said = papers_rows.state(code, row)
+            assert ("as printed" in said or "another interval" in said) <= bool(
+                papers_rows.compared(code, row)
+            )
+
+
 _CELL = re.compile(r"(?<![\w.])\d+(\.\d+)?%?(?![\w.])")
 
 

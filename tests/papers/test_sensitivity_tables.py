@@ -1,6 +1,7 @@
 """The tables of sensitivity and consistency: every cell equals a few lines of NumPy on planted answers."""
 
 import re
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -9,7 +10,8 @@ from tests.papers.planted import asked, items, noisy, tabled
 
 from quaver.core.seeds import derive
 from quaver.errors import QuaverError, UnknownName
-from quaver.papers import figure, printed, table
+from quaver.papers import catalogue, figure, paper_figures, printed, table
+from quaver.papers.paper_answers import answers_of
 from quaver.papers.paper_figures import save
 
 STUDY = """\
@@ -146,6 +148,33 @@ def test_the_plane_by_item(study):
                 sensitivities(baselined(study, row["strategy"], kind))[at]
             )
             assert row[f"{kind} C"] == pytest.approx((1 - np.abs(p[at] - p[mine]).sum(1) / 2).mean())
+
+
+def test_items_that_move_are_listed_by_their_consistency(study):
+    every = {(row["strategy"], row["item"]): row for row in tabled(study, "items")}
+    rows = tabled(study, "inconsistent-items")
+    assert {(row["strategy"], row["item"]) for row in rows} == {k for k, row in every.items() if row["S"] > 0}
+    for before, row in pairwise(rows):
+        assert before["strategy"] != row["strategy"] or before["C"] <= row["C"]
+    assert all(
+        (row["S"], row["C"]) == (own["S"], own["C"])
+        for row in rows
+        for own in [every[row["strategy"], row["item"]]]
+    )
+
+
+def test_classes_have_the_mean_of_their_items(study):
+    kind = catalogue.figure_of("errica-2025:3-classes")
+    panels = paper_figures.class_sensitivities(kind, answers_of({"sides": study}), ())
+    items = tabled(study, "items")
+    assert len(panels.rows) == 2 * 2
+    for row in panels.rows:
+        own = [
+            one["S"]
+            for one in items
+            if (one["strategy"], one["class"]) == (row["series"], row["row"].lower())
+        ]
+        assert row["value"] == pytest.approx(np.mean(own))
 
 
 @pytest.mark.parametrize("name", ["2", "3", "4", "5", "6"])
