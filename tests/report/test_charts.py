@@ -142,34 +142,6 @@ def test_a_title_has_lines_that_fit_above_its_picture(results):
     assert all(text_width(line, 14) <= 720 for line in lines)
 
 
-def opening(results):
-    """The chart of the first screen."""
-    (figure,) = (one for one in figures(results) if one.section == "finding")
-    return figure
-
-
-def test_the_first_chart_has_a_row_for_each_prompt_from_the_lowest_to_the_highest(results):
-    figure = opening(results)
-    known = [one for one in results.anywhere("deviation_share") if "variant" in one.cell]
-    assert len(figure.estimates) == len(known) == 4
-    assert values(figure.draw(width=500)) == {one.value for one in known}
-    shares = [one.value for one in figure.estimates]
-    assert shares == sorted(shares)
-
-
-def test_of_many_paraphrases_alone_the_ends_are_drawn(make):
-    names = [f"w{n:02d}" for n in range(50)]
-    study = make(paraphrases=names, layouts=("names",), items=4, repeats=1, evaluators=("exact",))
-    figure = opening(study.results())
-    assert len(figure.estimates) == 50
-    assert "of 50 prompts" in figure.subtitle
-
-
-def test_one_prompt_alone_opens_with_its_labels(make):
-    study = make(paraphrases=("plain",), layouts=("names",), items=8)
-    assert opening(study.results()).name == "label-shares"
-
-
 def test_a_shortened_name_has_the_whole_of_it_behind_it():
     long = "a paraphrase with a name that goes on and on, far beyond the room that it has beside its row"
     some = [{"value": 0.5, "row": long}, {"value": 0.25, "row": "short"}]

@@ -20,7 +20,8 @@ import polars as pl
 from quaver.core.number_format import count
 from quaver.core.records import Estimate, Item
 from quaver.core.replaced_file import replace_text
-from quaver.report.page.method import departures, measured
+from quaver.report.findings.first_screen import departures
+from quaver.report.page.method import measured
 from quaver.report.page_templates import template
 from quaver.report.page_words import presentation_of
 from quaver.report.tables.table import markdown_text

@@ -22,7 +22,7 @@ from quaver.core.annotations import ANNOTATION_COLUMNS, FIELD, GOLD_COLUMNS
 from quaver.core.arguments import guarded
 from quaver.core.number_format import count
 from quaver.errors import MeasureError
-from quaver.report.page.method import departures
+from quaver.report.findings.first_screen import departures
 from quaver.study.analysis.annotation_frame import annotations_of, rescored
 from quaver.study.analysis.field_source import fields_of
 from quaver.study.analysis.study_acceptance import acceptance_differences

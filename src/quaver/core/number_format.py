@@ -21,18 +21,27 @@ if TYPE_CHECKING:
 _NOTHING = 1e-9
 """Anything closer to 0 (or, for a share, to 1) is a rounding error of sums and printed as 0 (or 1)."""
 
+_LEAST = 1e-4
+"""A share that is less far from 0 or 1 is printed as closer than this: more digits than anybody knows."""
+
 _TINY = 1e-4
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def percent(share: float) -> str:
-    """A share in percent: whole, or with enough decimals to differ from 0 and 100.
+    """A share in percent: whole, or with up to two decimals where it would else be 0 or 100.
 
     >>> percent(0.384), percent(1.0), percent(0.9996), percent(-0.002), percent(2.22e-16)
     ('38%', '100%', '99.96%', '−0.2%', '0%')
+    >>> percent(0.9999998), percent(2e-9)
+    ('>99.99%', '<0.01%')
     """
     from_ends = min(abs(share), abs(1 - abs(share)))
     share = round(share) if from_ends < _NOTHING else share
+    if _NOTHING <= from_ends < _LEAST:
+        end = round(share) or (_LEAST if share > 0 else -_LEAST)
+        shown = end if abs(end) < 1 else end * (1 - _LEAST)
+        return ("<" if share < shown else ">") + _signed(f"{100 * shown:.2f}%")
     places = 0 if from_ends < _NOTHING or from_ends >= 0.005 else -floor(log10(100 * from_ends))
     if places == 0:
         return _signed(f"{100 * share:.0f}%")

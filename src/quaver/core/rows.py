@@ -166,7 +166,6 @@ Drawn = Literal["chart", "closer", "table"]
 better."""
 
 Section = Literal[
-    "finding",
     "readiness",
     "factors",
     "conclusions",

@@ -6,10 +6,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from textwrap import shorten
 from typing import Any
 
 import polars as pl
 
+from quaver.core.column_names import in_words
 from quaver.core.records import NO_LABEL, Estimate
 from quaver.core.rows import cell_columns, defined, of_measures
 
@@ -20,6 +22,9 @@ _MOVEMENT: Mapping[str, frozenset[str]] = {
     "label_range": frozenset({"factor", "label"}),
 }
 """What says how labels move, by the columns of its cells."""
+_BEGINNING = 44
+"""Characters of an instruction that name a prompt, as whole words."""
+
 _FIRST = ("model", "decoding", "evaluator", "variant")
 
 
@@ -135,6 +140,47 @@ class Results:
             return "the only variant" if len(self.variants) == 1 else variant
         names = [level for factor, level in levels.items() if factor != without]
         return " · ".join(names) if names else next(iter(levels.values()))
+
+    @cached_property
+    def _worded(self) -> frozenset[str]:
+        """The factors whose levels the instructions show: no two levels share one."""
+        seen: dict[str, dict[str, set[str]]] = {}
+        for variant in self.variants:
+            for factor in self.factors:
+                by = seen.setdefault(factor, {}).setdefault(str(variant["factors"].get(factor)), set())
+                by.add(str(variant.get("instruction", "")).strip())
+        return frozenset(
+            factor
+            for factor, levels in seen.items()
+            if len(set().union(*levels.values())) == sum(map(len, levels.values()))
+        )
+
+    def levels_unseen(self, variant: str) -> str:
+        """The levels of a variant that its instruction does not show, but for those of the original."""
+        levels = self.factor_levels.get(variant, {})
+        first = self.factor_levels.get(str(self.variants[0]["id"]), {})
+        return ", ".join(
+            f"{in_words(factor)}: {level}"
+            for factor, level in levels.items()
+            if factor not in self._worded and (level != first.get(factor) or level != "original")
+        )
+
+    @cached_property
+    def _beginnings(self) -> dict[str, str]:
+        """Of each variant the beginning of its instruction; none where several would begin alike."""
+        texts = {str(one["id"]): str(one.get("instruction", "")) for one in self.variants}
+        cut = {text: shorten(text, _BEGINNING, placeholder="…").rstrip(".:") for text in texts.values()}
+        alike = len({*cut.values()}) < len(cut)
+        return {} if alike else {name: cut[text] for name, text in texts.items()}
+
+    def prompt_words(self, variant: str) -> str:
+        """A variant by how its instruction begins and the levels that this does not show; else its levels."""
+        begins = self._beginnings.get(variant) if self._worded else ""
+        return (
+            ", ".join(filter(None, (begins, self.levels_unseen(variant))))
+            if begins
+            else self.variant_name(variant)
+        )
 
     @cached_property
     def evaluators(self) -> list[str]:

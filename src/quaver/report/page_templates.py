@@ -6,10 +6,11 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
+from importlib.resources import files
 from typing import Any
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from quaver.core.column_names import in_words
 from quaver.core.number_format import (
@@ -54,6 +55,7 @@ def _environment() -> jinja2.Environment:
         "by_share": _by_share,
         "capital": capital,
         "clauses": _clauses,
+        "coded": coded,
         "completeness": completeness,
         "correct": _correct,
         "count": count,
@@ -81,6 +83,22 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
+@cache
+def style(name: str) -> Markup:
+    """A style sheet of the pages."""
+    return Markup((files("quaver.report") / "templates" / name).read_text(encoding="utf-8"))
+
+
+def coded(sentences: str) -> Markup:
+    """Sentences with what stands in backticks as code.
+
+    >>> coded("type `quaver gold` & wait")
+    Markup('type <code>quaver gold</code> &amp; wait')
+    """
+    parts = str(escape(sentences)).split("`")
+    return Markup("".join(f"<code>{part}</code>" if index % 2 else part for index, part in enumerate(parts)))
+
+
 def in_yaml(value: object) -> str:
     """A value on one line, as JSON writes it and YAML reads it."""
     return json.dumps(value, ensure_ascii=False)
@@ -91,13 +109,13 @@ def _key(name: str) -> str:
     return name if name.isidentifier() and name.isascii() else in_yaml(name)
 
 
-def quoted(name: object) -> str:
+def quoted(name: object, most: int = _LONGEST) -> str:
     r"""A name in quotation marks, on one line and not too long.
 
     >>> quoted("for\nor against")
     '“for or against”'
     """
-    return f"“{shortened(name, _LONGEST)}”"
+    return f"“{shortened(name, most)}”"
 
 
 def _correct(wrong: Estimate | None) -> str:

@@ -172,8 +172,10 @@ def _install(site: Site, server: FastAPI) -> None:
     """Declare the pages."""
     from nicegui import ui
 
+    from quaver.report.page_templates import style
     from quaver.start import asking_pages, codebook_page, labels_page, model_page, texts_page, verdict_page
 
+    ui.add_css(style("screen.css"), shared=True)
     ui.add_css(Path(__file__).with_name("look.css").read_text(encoding="utf-8"), shared=True)
     texts_page.install(site)
     labels_page.install(site, server)

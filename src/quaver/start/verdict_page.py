@@ -8,12 +8,11 @@ from typing import Final
 
 from nicegui import ui
 
-from quaver.core.number_format import short_name
+from quaver.report.findings.first_screen import screen_html
 from quaver.report.findings.verdict_card import Card
+from quaver.report.page_words import visible
 from quaver.start.page_frame import (
     StepPage,
-    facts_table,
-    heading,
     main_button,
     other_button,
     words,
@@ -43,26 +42,13 @@ async def verdict(page: StepPage) -> None:
 
 
 def _show_card(card: Card) -> None:
-    with ui.element("section").classes("qv-verdict"):
-        words("p", card.reading)
-        words("h1", card.recommendation)
-        for line in (card.verdict, *card.misread):
-            words("p", line)
-    heads = ("model", "field", "what to do with its labels", "what decided", "next")
-    rows = [
-        (short_name(one.model), one.field or "label", one.kind, one.reason, one.next_step)
-        for one in card.recommendations
-    ]
-    facts_table(heads, rows)
-    words("p", card.moves)
-    words("p", " · ".join(f"{name}: {value}" for name, value in card.facts)).classes("qv-small")
+    """The report's first screen; its texts are escaped by the template."""
+    ui.html(visible(screen_html(card.screen)), sanitize=False).classes("qv-verdict")
 
 
 def _show_next(page: StepPage, card: Card) -> None:
     """What can be done, the recommended step first."""
     begun, here = page.begun, page.site.here
-    heading("What to do next", 2)
-    words("p", card.next_step)
 
     async def edit() -> None:
         if (second := await page.do(here.again, begun)) is not None:

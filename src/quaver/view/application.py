@@ -26,6 +26,8 @@ from quaver.view.snapshot import error_document
 from quaver.view.viewed_study import ViewedStudy
 
 PAGE = Path(__file__).parent / "page"
+SCREEN = Path(__file__).parents[1] / "report" / "templates" / "screen.css"
+"""How the first screen looks, the report's and the viewer's."""
 _MOST_BYTES = 64 << 20
 """The largest file of marks that is taken in."""
 _MOST_CELLS = 1_000_000
@@ -78,10 +80,11 @@ class Viewer:
         every["GET", "/reports/{study}"] = self._of_study(report)
         for (method, path), handler in of_study.items():
             every[method, f"/api/studies/{{study}}{path}"] = self._of_study(handler)
-        routes: list[BaseRoute] = [Mount("/page", StaticFiles(directory=PAGE))]
-        for (method, path), answer in every.items():
-            routes.append(Route(path, _endpoint(answer), methods=[method]))
-        return Starlette(routes=routes)
+        every["GET", "/page/screen.css"] = lambda given: FileResponse(SCREEN)
+        routes: list[BaseRoute] = [
+            Route(path, _endpoint(answer), methods=[method]) for (method, path), answer in every.items()
+        ]
+        return Starlette(routes=[*routes, Mount("/page", StaticFiles(directory=PAGE))])
 
     def _of_study(self, handler: OfStudy) -> Handler:
         def answered(given: Given) -> Any:

@@ -10,7 +10,7 @@ from quaver.core.number_format import short_name
 from quaver.core.records import OF_SETS, LabelSet
 from quaver.view.asked import Given
 from quaver.view.grid_view import SORTS
-from quaver.view.snapshot import STATUSES, Design, error_document, state_in
+from quaver.view.snapshot import STATUSES, error_document, state_in
 from quaver.view.viewed_study import ViewedStudy
 
 EXAMPLES = (
@@ -71,13 +71,8 @@ def overview(study: ViewedStudy, given: Given) -> dict[str, Any]:
         "progress": {"answered": 0, "total": 0, "money": None, **progress, "process": study.collecting},
         "verdict": {"state": "none", **verdict},
         "report": f"../{study.ticket}/" if report else None,
-        "task": None if shown is None else _task(shown.design),
         "design": None if shown is None else design_document(study),
     }
-
-
-def _task(design: Design) -> dict[str, str]:
-    return {"instruction": design.variants[0].instruction, "kind": design.kind}
 
 
 def report_of(study: ViewedStudy) -> Path | None:

@@ -191,17 +191,19 @@ def write_verdict(study: StudySource, parts: AnnotationParts, now: StudyStatus) 
         return
     # Without these the answers are shown a second sooner.
     from quaver.report.estimate_index import Results
-    from quaver.report.page.html_page import first_screen
+    from quaver.report.findings.first_screen import screen_html
+    from quaver.report.findings.verdict_card import card
+    from quaver.report.page_words import visible
     from quaver.study.analysis.measured_study import MeasuredStudy
     from quaver.study.analysis.study_measures import measurable
     from quaver.study.study_report import resolved
 
     write_json(path, {"state": "making"})
     try:
-        measured = MeasuredStudy(study, measurable(study, parts.frame.collect()))
-        shown = first_screen(Results(resolved(study, now), measured.frame, (), audit=measured.verdict()))
-        lines = [(question, line.striptags()) for question, line in shown["lines"]]
-        found: dict[str, Any] = {"state": "ready", "card": {**shown, "lines": lines}}
+        frame, done = measurable(study, parts.frame.collect()), now.answered == now.total
+        measured = MeasuredStudy(study, frame, whole=done)
+        known = card(Results(resolved(study, now), measured.frame, (), audit=measured.verdict()))
+        found: dict[str, Any] = {"state": "ready", "screen": visible(screen_html(known.screen))}
     except QuaverError as error:
         found = {"state": "failed", "error": error_document(error)}
     write_json(path, found)

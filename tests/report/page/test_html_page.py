@@ -10,12 +10,11 @@ from tests.report.page.visit import Visit
 from quaver.core.records import Estimate
 from quaver.errors import StoreError
 from quaver.report.charts.figures import figures
-from quaver.report.findings.judged_model import judged_models
+from quaver.report.findings import verdict_card as module
 from quaver.report.findings.recommendation import RECOMMENDED
 from quaver.report.findings.verdict_card import card
-from quaver.report.page import html_page as module
 from quaver.report.page import html_page as page
-from quaver.report.page.html_page import NARROW, WIDE, first_screen, write_report
+from quaver.report.page.html_page import NARROW, WIDE, write_report
 from quaver.report.page_words import printed
 from quaver.report.tables.table import Table
 
@@ -54,7 +53,8 @@ def test_a_table_is_looked_at_once_for_long_texts(study, tmp_path, monkeypatch):
     wordy = Table.wordy.fget
     monkeypatch.setattr(Table, "wordy", property(lambda self: (looked.append(id(self)), wordy(self))[1]))
     path = write_report(tmp_path, **study.inputs())
-    assert len(looked) == path.read_text(encoding="utf-8").count("<table")
+    page = path.read_text(encoding="utf-8")
+    assert len(looked) == page.count("<table") - page.count('<table class="prompts"')
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -74,9 +74,7 @@ def test_every_figure_is_drawn_and_has_words(browser, report, width):
     with Visit(browser, report, width) as visit:
         visit.unfold()
         figures = visit.page.locator("figure")
-        assert (
-            figures.count() == 6
-        )  # prompts, shares, factors, inter-prompt stability, accuracy, valid answers
+        assert figures.count() == 5  # shares, factors, inter-prompt stability, accuracy, valid answers
         for figure in figures.all():
             picture = figure.locator("svg:visible")
             assert picture.count() == 1
@@ -88,20 +86,27 @@ def test_every_figure_is_drawn_and_has_words(browser, report, width):
             assert figure.locator("figcaption b").inner_text()
 
 
-def test_the_finding_and_its_chart_are_on_the_first_screen(browser, study, report):
-    with Visit(browser, report, 1440) as visit:
-        (judged,) = judged_models(study.moved())
-        assert judged.factor == "format"
-        assert "format" in visit.page.locator(".said").inner_text()
-        (badge,) = visit.page.locator(".badge").all()
-        (one,) = card(study.results()).recommendations
-        assert (one.kind, "bad" in (badge.get_attribute("class") or "")) == ("do not use", True)
-        box = visit.page.locator("#figure-prompts svg:visible").bounding_box()
-        assert box["y"] + box["height"] < 900
+def test_the_prompts_are_on_the_first_screen_with_what_they_get_right(browser, make, tmp_path):
+    """One of four prompts is wrong throughout; the other three are one row."""
+    right = lambda item, w, layout, k: "ab"[(item % 2) ^ (w == "rude" and layout == "letters")]  # noqa: E731
+    study = make(items=40, paraphrases=("plain", "rude"), answer=right)
+    for variant in study.lock["variants"]:
+        rude = variant["factors"]["paraphrase"] == "rude"
+        variant["instruction"] = "Which one, <b>then</b>?" if rude else "Which of them?"
+    with Visit(browser, write_report(tmp_path, **study.inputs()), 1440) as visit:
+        worst, others = visit.page.locator("table.prompts > tbody > tr").all()
+        assert worst.locator("mark").all_inner_texts() == ["one, <b>then</b>", "format: letters"]
+        assert worst.locator("td.value").first.inner_text().startswith("0% [0%")
+        assert others.locator("td.value").first.inner_text().startswith("100%")
+        assert "and 2 prompts alike" in others.inner_text()
+        assert "“Which one, <b>then</b>?, format: letters”" in visit.page.locator(".card").inner_text()
+        assert others.bounding_box()["y"] < 900
+        assert visit.said == []
 
 
 def test_the_numbers_open_by_keyboard(browser, report):
     with Visit(browser, report) as visit:
+        visit.page.locator("#factors > details > summary").click()
         summary = visit.page.locator("#figure-factors summary")
         table = visit.page.locator("#figure-factors table")
         assert not table.is_visible()
@@ -127,6 +132,7 @@ def test_what_was_not_measured_is_said(browser, report):
     with Visit(browser, report) as visit:
         text = visit.page.locator("#unmeasured").text_content() or ""
         assert "no variation" in text
+        visit.unfold()
         (missing,) = visit.page.locator("#stability p.missing").all_inner_texts()
         assert missing.startswith("Stability under repetition")
         assert "3 of 8 units" in visit.page.locator("#figure-accuracy > .marks").inner_text()
@@ -152,7 +158,7 @@ def test_numbers_are_those_of_the_csv(browser, report):
 def test_figures_come_as_svg_png_and_pdf(report):
     folder = report.parent / "figures"
     names = {path.stem for path in folder.iterdir()}
-    assert {"prompts", "label-shares", "factors", "accuracy", "inter-pss", "compliance"} == names
+    assert {"label-shares", "factors", "accuracy", "inter-pss", "compliance"} == names
     for name in names:
         assert (folder / f"{name}.svg").read_text(encoding="utf-8").startswith("<svg")
         assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
@@ -283,14 +289,14 @@ def test_no_table_is_clipped_on_paper(browser, make, tmp_path):
 
 
 def shown(study):
-    return first_screen(study.results())
+    return card(study.results()).screen
 
 
 @pytest.mark.parametrize("kind", RECOMMENDED)
 def test_each_recommendation_has_a_badge_that_needs_no_colour(study, monkeypatch, kind):
-    known = module.card(study.results())
-    one = replace(known.recommendations[0], kind=kind, prompt=study.lock["variants"][0]["id"])
-    monkeypatch.setattr(module, "card", lambda _: replace(known, recommendations=(one,)))
+    (one,) = card(study.results()).recommendations
+    one = replace(one, kind=kind, prompt=study.lock["variants"][0]["id"])
+    monkeypatch.setattr(module, "recommendations", lambda *_: [one])
     (badge,) = shown(study)["badges"]
     assert badge["tone"] == {"do not use": "bad", "cannot tell": "open"}.get(kind, "good")
     assert badge["sign"] in "✓✕?"
@@ -309,9 +315,3 @@ def test_an_alarm_repeats_nothing_that_the_headline_says(make):
     few = shown(make(items=24, answer=lambda item, w, f, k: None if item < 2 else "ab"[item % 2]))
     assert [line.split("%")[0] for line in few["alarms"]] == ["8"]
     assert not few["stopped"]
-
-
-def test_every_line_answers_a_question(study):
-    lines = shown(study)["lines"]
-    assert len(lines) == 3
-    assert all(question and line for question, line in lines)

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 from scipy import special
 
-from quaver.core.records import Estimate
+from quaver.core.records import Estimate, LabelSet, Numbers
 from quaver.estimation.declaration import measure
 from quaver.estimation.grouped_items import by_unit
 from quaver.estimation.intervals import clopper_pearson
@@ -30,6 +30,8 @@ from quaver.measures.correctness.robustness import differences
 from quaver.measures.evidence.beside_gold import gold
 from quaver.measures.evidence.judged_answers import LEVEL, ModelAnswers, at_once, complement
 from quaver.measures.evidence.label_flips import Pairs, by_prompt, flips, like, likeness
+from quaver.measures.variation.label_movement import deviation_shares, deviations
+from quaver.measures.variation.label_shares import label_shares
 
 _MUTE: Final = 0.1
 """A prompt is left out where surely more than this of its answers have no label."""
@@ -144,6 +146,45 @@ def deviating_prompts(answers: ModelAnswers) -> Iterator[Estimate]:
         gaps = answers.take(prompt_worse if answers.has_gold else prompt_apart)
         known = [gap for gap in gaps if gap.value is not None]
         yield from at_once(known, len(answers.prompts))
+
+
+def prompts_seen(answers: ModelAnswers) -> Iterator[Estimate]:
+    """How each prompt does by itself, with ``variant`` in the cell. Calls that failed take no part.
+
+    - ``prompt_right``: with gold labels, its accuracy, an answer without a label being wrong; on a scale its
+      agreement with the gold labels beyond chance.
+    - ``prompt_usual``: of several prompts, how often it gives the label that the same item gets most often.
+    - ``prompt_unlabelled``: the share of its answers without a label, with no interval; in the details
+      ``labels``, the share of each among its labels.
+    """
+    by = ["variant"]
+    if answers.has_gold and likeness(answers.labels) is None:
+        right = [one for one in answers.take(accuracy, missing="wrong", by=by) if one.measure == "accuracy"]
+    else:
+        right = answers.take(gold, by=by) if answers.has_gold else []
+        right = [one for one in right if one.measure == "gold_agreement"]
+    yield from (replace(one, measure="prompt_right") for one in right)
+    found = deviations(answers.calls, group=answers.group) if len(answers.prompts) > 1 else None
+    for one in [] if found is None else deviation_shares(found):
+        if "variant" in one.cell:
+            usual = complement(one, "prompt_usual")
+            yield replace(usual, cell={"model": answers.model, **one.cell})
+    shares: dict[str, dict[str, float]] = {}
+    if not isinstance(answers.labels, Numbers) and not answers.labelled.calls.is_empty():
+        plain = LabelSet(answers.labels.labels)
+        for one in answers.labelled.take(label_shares, labels=plain, resamples=0, by=by):
+            shares.setdefault(one.cell["variant"], {})[one.cell["label"]] = one.number
+    of_calls = answers.calls.group_by("variant").agg(pl.col("label").is_null().mean(), pl.len())
+    for prompt, bare, calls in of_calls.sort("variant").iter_rows():
+        yield Estimate(
+            "prompt_unlabelled",
+            float(bare),
+            n=calls,
+            unit="answer",
+            method="share of a prompt's answers that have no label",
+            cell={"model": answers.model, "variant": prompt},
+            details={"labels": shares.get(prompt, {})},
+        )
 
 
 def prompt_choice(answers: ModelAnswers) -> Iterator[Estimate]:

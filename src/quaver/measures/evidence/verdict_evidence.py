@@ -24,7 +24,7 @@ from quaver.measures.correctness.f1 import precision, recall
 from quaver.measures.evidence.beside_gold import gold
 from quaver.measures.evidence.judged_answers import ModelAnswers, at_once, complement
 from quaver.measures.evidence.label_flips import flips, label_kept, likeness
-from quaver.measures.evidence.prompt_choice import deviating_prompts, prompt_choice
+from quaver.measures.evidence.prompt_choice import deviating_prompts, prompt_choice, prompts_seen
 from quaver.measures.validity.item_clusters import LENGTH, associated, traits
 from quaver.measures.variation.label_movement import label_movement
 from quaver.measures.variation.label_shares import label_shares
@@ -59,9 +59,9 @@ def verdict_evidence(
         seed: Of the random signs in `label_movement`.
 
     Returns:
-        What `answer_quality`, `flips`, `correctness`, `vouched_parts`, `deviating_prompts` and
-        `prompt_choice` give; what may be vouched for also of each prompt that may be chosen, with ``variant``
-        in the cell. An estimate without a value says why.
+        What `answer_quality`, `flips`, `correctness`, `vouched_parts`, `prompts_seen`,
+        `deviating_prompts` and `prompt_choice` give; what may be vouched for also of each prompt that may be
+        chosen, with ``variant`` in the cell. An estimate without a value says why.
 
     Two items, two prompts; one item's label flips. Of the two pairs of prompts about one item one differs,
     and so does one of the two pairs of prompts about two items:
@@ -113,6 +113,7 @@ def _of_model(
     if asked.calls.is_empty():
         return
     yield from vouched_parts(asked, compared, coders)
+    yield from prompts_seen(asked)
     yield from deviating_prompts(asked)
     choice = [*prompt_choice(asked)]
     yield from choice

@@ -1,4 +1,4 @@
-"""Quaver's own charts: prompts, shares of labels, calibration, and conclusions under every prompt."""
+"""Quaver's own charts: shares of labels, calibration, and conclusions under every prompt."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from quaver.report.estimate_index import NO_LABEL, Results, varying
 from quaver.report.findings.key_results import corrected_conclusions, in_true_labels
 from quaver.report.page_words import in_words, printed, slug
 
-_MOST_PROMPTS, _MOST_LABELS, _MOST_CURVES = 20, 6, 9
+_MOST_LABELS, _MOST_CURVES = 6, 9
 _SHOWN_LEVELS = 12
 """Of more levels of a factor, half as many of the lowest and of the highest are drawn."""
 _VERDICTS = ("holds", "reverses", "not distinguishable")
@@ -34,41 +34,10 @@ _SHARES: dict[str, Any] = {"percent": True, "domain": (0.0, 1.0)}
 """How shares of answers are drawn."""
 
 
-def prompts(results: Results) -> Iterator[Figure]:
-    """A row for each prompt, from the one that deviates least."""
-    estimates = prompts_drawn(results)
-    if not estimates:
-        return
-    variants = list(dict.fromkeys(estimate.cell["variant"] for estimate in estimates))
-    kept = first_and_last(variants, _MOST_PROMPTS)
-    drawn = [estimate for estimate in estimates if estimate.cell["variant"] in kept]
-    high = len(kept) * max(23.0, min(46.0, 280 / len(kept)))
-    look = {**_SHARES, "axis": "answers with another label", "high": high}
-    yield Figure(
-        draw=partial(score_chart, drawn, results, as_given=True, **look),
-        estimates=estimates,
-        measure="deviation_share",
-        section="finding",
-        title="How far the label depends on the prompt",
-        subtitle="How often a prompt’s answer differs from the label that the same text gets most often, or "
-        f"has no label. All on the left: the prompts agree. {BARS}"
-        + cut(len(kept), len(variants), "prompts", "the lowest and the highest"),
-        covers=("deviation_share",),
-        place=5,
-    )
-
-
-def prompts_drawn(results: Results) -> list[Estimate]:
-    """Each model's estimates of single prompts, the lowest first; none where there is nothing to compare."""
-    columns = ["model", "variant"] if len(results.models) > 1 else ["variant"]
-    estimates = [estimate for estimate in results.anywhere("deviation_share") if [*estimate.cell] == columns]
-    return ranked(estimates) if len(defined(estimates)) > 1 else []
-
-
 def label_shares(results: Results) -> Iterator[Figure]:
     """How often each label is given under each prompt, and what each factor does to one of the shares.
 
-    Both stand among what moves the labels; where no two prompts can be compared, the first opens the report.
+    Both stand among what moves the labels.
     """
     yield from _shares(results)
     yield from _factors(results)
@@ -96,7 +65,7 @@ def _shares(results: Results) -> Iterator[Figure]:
         draw=partial(score_chart, shown, results, panel="label", **look),
         estimates=shown,
         measure="label_shares",
-        section="factors" if prompts_drawn(results) else "finding",
+        section="factors",
         title=title,
         subtitle=f"Share of each label among {whole} to a prompt. {BARS}{gold}"
         + cut(

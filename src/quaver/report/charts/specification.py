@@ -20,7 +20,9 @@ TITLE, TEXT = 15, 12.5
 _MARGIN, _BARE = 14, 4
 """Around a chart with its title, and around one without, in pixels."""
 _SURE = 0.9
-"""Of a title's room that its lines take: where Helvetica is missing, another font's letters are wider."""
+"""Of the room of titles and names that these take: where Helvetica is missing, other letters are wider."""
+_BOLD = 1.08
+"""How much wider bold letters are."""
 _SHAPES: Final = ("circle", "diamond", "square", "triangle-up", "cross", "triangle-down")
 _PARTS: Final = (
     *("head", "color", "fill", "shape", "offset", "line", "x", "y", "place"),
@@ -96,7 +98,8 @@ class Drawing:
                 for row in own:
                     if str(row[key]) == name:
                         row["line"] = line
-        return result, max(text_width(line.partition(BREAK)[2]) for line in result) + 8
+        wide = (text_width(line.partition(BREAK)[2]) * (_BOLD if line[0] == "#" else 1.0) for line in result)
+        return result, max(wide) / _SURE + 8
 
     def panels(self, order: Sequence[str], names: Names, under: Names, room: float) -> list[str]:
         """Give each row its panel's heading, of one or two lines; the headings in their order."""

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from html import escape
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +19,8 @@ from quaver.core.rows import Rows, of_measures
 from quaver.report.decoding_words import temperature_sent
 from quaver.report.estimate_index import NO_LABEL, Results
 from quaver.report.findings.decision import recommendations
+from quaver.report.findings.first_screen import first_screen, screen_html
+from quaver.report.findings.judged_model import OF_PROMPTS
 from quaver.report.findings.recommendation import RECOMMENDED, NextStep, Recommendation, Recommended
 from quaver.report.page_templates import phrases, quoted
 from quaver.report.page_words import capital, shortened
@@ -66,6 +67,7 @@ class Card(Rows):
         reading: How the answers were read, in one sentence that comes before the verdict; empty where it
             was not looked at.
         misread: Answers whose reading decides the verdict, with what was read in them.
+        screen: What the first screen shows (`first_screen`).
     """
 
     headline: str
@@ -79,6 +81,7 @@ class Card(Rows):
     facts: tuple[tuple[str, str], ...]
     reading: str = ""
     misread: tuple[str, ...] = ()
+    screen: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def kind(self) -> Recommended:
@@ -115,10 +118,7 @@ class Card(Rows):
         ]
 
     def _repr_html_(self) -> str:
-        said = filter(None, (self.reading, self.verdict, self.moves, self.next_step, *self.misread))
-        lines = "".join(f"<p>{escape(line)}</p>" for line in said)
-        facts = " · ".join(f"{escape(name)}: {escape(value)}" for name, value in self.facts)
-        return f"<div><h3>{escape(self.recommendation)}</h3>{lines}<p><small>{facts}</small></p></div>"
+        return str(screen_html(self.screen, styled=True))
 
 
 def card(results: Results) -> Card:
@@ -165,7 +165,7 @@ class _Said:
             "verdict.txt",
             results=results,
             label=self._label,
-            prompt_names=lambda some: [quoted(results.variant_name(name)) for name in some],
+            prompt_names=lambda some: [quoted(results.prompt_words(name), 120) for name in some],
             cold=bool(decodings) and not any(temperature_sent(results.lock, name) for name in decodings),
             rounded=rounded,
             group_in_words=group_in_words,
@@ -186,19 +186,37 @@ class _Said:
         bare = f": {say('because', _without_intervals(first))}" if len(found) == 1 else ""
         limits = verdict.removeprefix(reasons)
         why = f": {say('because', first)}.{limits}" if len(found) == 1 else f". {verdict}"
+        headline = f"{advised}{bare}."
+        sentences: dict[str, Any] = {
+            "verdict": f"{advised}: {say('because', first)}." if len(found) == 1 else headline,
+            "why": f"{self._worst()} {limits if len(found) == 1 else verdict}".strip(),
+            "moves": moves,
+            "next_step": step,
+            "reading": _sentence(say("reading", of_measures(self.results.audit, "reader_disagreement"))),
+            "misread": tuple(self._misread()),
+            "facts": tuple(_facts(self.results)),
+            "by_hand": say("by_hand", self.best, by_hand(self.results)),
+        }
+        badges = {kind: words["badge"] for kind, words in WORDS["kinds"].items()}
         return Card(
-            headline=f"{advised}{bare}.",
+            headline=headline,
             recommendation=f"{say('advice_of', found)}.",
-            verdict=verdict,
-            moves=moves,
-            next_step=step,
             lines=(f"{advised}{why}".strip(), moves, step),
             recommendations=tuple(found),
             command=self._command(),
-            facts=tuple(_facts(self.results)),
-            reading=_sentence(say("reading", of_measures(self.results.audit, "reader_disagreement"))),
-            misread=tuple(self._misread()),
+            screen=first_screen(self.results, found, self.best, badges, sentences),
+            **{name: sentences[name] for name in ("moves", "next_step", "facts", "reading", "misread")},
+            verdict=verdict,
         )
+
+    def _worst(self) -> str:
+        """The prompt that surely does worst, where the verdict does not name it anyway."""
+        gaps = of_measures(self.results.audit, *OF_PROMPTS)
+        own = [one for one in gaps if one.cell.get("model") == self.best.model]
+        worse = [one for one in own if one.low is not None and one.low > 0]
+        worst = max(worse, key=lambda one: one.number, default=None)
+        known = worst is None or worst.cell in [one.cell for one in self.best.exceptions]
+        return "" if known else _sentence(self._say("beside", worst))
 
     def _misread(self) -> Iterator[str]:
         """Answers that evaluators read differently, where that decides."""
@@ -298,7 +316,23 @@ def _facts(results: Results) -> Iterator[tuple[str, str]]:
         yield "Cost", f"${collected['money']:,.2f}" if collected["money"] else "free"
 
 
-def card_of_fields(cards: Mapping[str, Card]) -> Card:
+def by_hand(results: Results) -> Mapping[str, Any]:
+    """Who labelled texts by hand: of how many, the column or the coders, and the sample that was drawn."""
+    items = results.lock.get("study", {}).get("items") or {}
+    gold = (results.lock.get("study", {}).get("annotations") or items).get("gold") or {}
+    known = gold if isinstance(gold, dict) else {"column": gold}
+    sample = results.lock.get("gold_sample", {})
+    columns = known.get("columns") or [known.get("column")]
+    return {
+        "texts": sum(results.lock.get("items", {}).get("gold", {}).values()),
+        "columns": [quoted(column) for column in columns if column],
+        "coders": [*map(quoted, items.get("coders", ()))] if known.get("coders") else [],
+        "sample": sample if sample.get("design") else None,
+        "drawn": known.get("drawn"),
+    }
+
+
+def card_of_fields(cards: Mapping[str, Card], links: Mapping[str, str] | None = None) -> Card:
     """The card of a study from those of its fields.
 
     The headline says of every field whether its labels may be used, the worst kind first; why, what moves the
@@ -306,6 +340,7 @@ def card_of_fields(cards: Mapping[str, Card]) -> Card:
 
     Args:
         cards: By the field's name; one of no name, of a study without fields, is returned as it is.
+        links: Each field's report.
     """
     if [*cards] == [""]:
         return cards[""]
@@ -330,6 +365,14 @@ def card_of_fields(cards: Mapping[str, Card]) -> Card:
         facts=worst.facts,
         reading=worst.reading,
         misread=worst.misread,
+        screen={
+            "name": worst.screen.get("name", ""),
+            "verdict": f"{advice}.",
+            "fields": [
+                {"name": name, "screen": cards[name].screen, "link": (links or {}).get(name, "")}
+                for name in order
+            ],
+        },
     )
 
 

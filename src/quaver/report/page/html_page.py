@@ -8,14 +8,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 from urllib.parse import quote
 
 import polars as pl
 from markupsafe import Markup, escape
 
 from quaver.core.estimate_frame import Deviations
-from quaver.core.number_format import percent
 from quaver.core.records import Estimate
 from quaver.core.replaced_file import replace_text, room_for
 from quaver.core.rows import SECTIONS
@@ -26,93 +25,16 @@ from quaver.report.charts.figures import error_in_words, gallery
 from quaver.report.charts.svg import FORMATS, inline_svg, plain_svg, svg_text
 from quaver.report.decoding_words import decodings_in_words
 from quaver.report.estimate_index import Results
+from quaver.report.findings.first_screen import screen_html
 from quaver.report.findings.key_results import section_sentences
-from quaver.report.findings.quality import quality, severity
-from quaver.report.findings.recommendation import Reason, Recommendation
-from quaver.report.findings.verdict_card import WORDS, Card, card, card_of_fields
-from quaver.report.page.method import departures, measured, rules
+from quaver.report.findings.verdict_card import Card, card, card_of_fields
+from quaver.report.page.method import measured, rules
 from quaver.report.page.paper_parts import paper_parts
 from quaver.report.page_templates import template
 from quaver.report.page_words import visible
 from quaver.report.tables.study_tables import Behind, page_tables
 from quaver.report.tables.table import estimates_table
 from quaver.report.tables.written_tables import write_estimates, write_tables
-
-_MOST_BADGES = 6
-"""Of more models, the first ones have a badge."""
-
-
-def first_screen(results: Results) -> dict[str, Any]:
-    """The first screen of a study, beside its chart.
-
-    Returns:
-        ``verdict``: what to do with the labels and why, in one sentence. ``badges``: a recommendation for
-        each model. ``lines``: sentences, each with the question that it answers. ``alarms``: what is
-        seriously wrong with the answers, a clause each. ``stopped``: whether nothing else can be judged.
-        ``facts``: what was studied, by name. ``apart``: where the study departs from what was planned.
-    """
-    known, gate = card(results), quality([*results.audit, *results.estimates])
-    serious = [issue for issue in gate.issues if severity(issue) != "note"]
-    said = {
-        (recommendation.model, _SAID.get(recommendation.reason)) for recommendation in known.recommendations
-    }
-    lines = [
-        ("How the answers were read", _in_html(known.reading)),
-        ("What was found", _in_html(known.verdict)),
-        ("What moves the labels", _in_html(known.moves)),
-        ("What to do next", _in_html(known.next_step)),
-        *(("Read differently", _in_html(line)) for line in known.misread),
-    ]
-    several = len(known.recommendations) > 1
-    alarms = [issue for issue in serious if (issue.cell["model"], issue.measure) not in said]
-    stopped = {issue.cell["model"] for issue in serious if severity(issue) == "stop"}
-    return {
-        "verdict": known.headline,
-        "badges": [
-            _badge(results, recommendation, several)
-            for recommendation in known.recommendations[:_MOST_BADGES]
-        ],
-        "lines": [(question, line) for question, line in lines if line],
-        "alarms": [_alarm(issue, len(gate.models) > 1) for issue in alarms],
-        "stopped": stopped >= {*gate.models} != set(),
-        "facts": known.facts,
-        "apart": departures(results.lock),
-    }
-
-
-_ALARMS: Final[Mapping[str, str]] = {
-    "failed_calls": "of the calls failed",
-    "unlabelled_answers": "of the answers have no label",
-    "truncated_answers": "of the answers were cut off at max_tokens",
-}
-
-
-_SAID: Final[Mapping[Reason, str]] = {
-    "unreadable": "unlabelled_answers",
-    "cut off": "unlabelled_answers",
-    "failed": "failed_calls",
-}
-"""Why not to use labels, and the alarm that says nothing else."""
-
-
-def _in_html(sentences: str) -> Markup:
-    """Sentences with what stands in backticks as code."""
-    parts = str(escape(sentences)).split("`")
-    return Markup("".join(f"<code>{part}</code>" if index % 2 else part for index, part in enumerate(parts)))
-
-
-def _alarm(issue: Estimate, several: bool) -> str:
-    of = f" (“{issue.cell['model']}”)" if several else ""
-    return f"{percent(issue.number)} {_ALARMS[issue.measure]}{of}"
-
-
-def _badge(results: Results, recommendation: Recommendation, several: bool) -> dict[str, str]:
-    """A recommendation in a few words, with its colour, a sign for those who see none, and its prompt."""
-    tone, sign, words = WORDS["kinds"][recommendation.kind]["badge"]
-    prompt = results.variant_name(recommendation.prompt) if recommendation.prompt else ""
-    model = recommendation.model if several else ""
-    return {"tone": tone, "sign": sign, "words": words, "model": model, "prompt": prompt}
-
 
 _MOST_PROMPTS = 400
 _LISTED_PROMPTS = 20
@@ -143,6 +65,7 @@ def write_report(
     shown, pictures = drawn(shown, broken)
     tables = page_tables(results, deviations, behind)
     parts = [figure_part(figure, pictures[figure.name]) for figure in shown]
+    known = card(results)
     paper, script = paper_parts(results, tables["cost"]), _script()
     measures = [*results.estimates, *results.audit]
     try:
@@ -155,7 +78,8 @@ def write_report(
             results=results,
             lock=lock,
             sentences=section_sentences(results),
-            card=first_screen(results),
+            screen=screen_html({**known.screen, "moves": ""}),
+            moves=known.moves,
             figures=_by_section(parts),
             broken=broken,
             tables=tables,
@@ -327,13 +251,9 @@ def write_fields_page(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         write_estimates(estimates, folder / "estimates.csv")
-        text = template("fields.html").render(
-            name=name,
-            notes=notes,
-            whole=card_of_fields(cards),
-            cards=cards,
-            links={field: quote(link) for field, link in links.items()},
-        )
+        whole = card_of_fields(cards, {field: quote(link) for field, link in links.items()})
+        screen = screen_html({**whole.screen, "name": name})
+        text = template("fields.html").render(name=name, notes=notes, screen=screen)
         path = folder / "report.html"
         replace_text(path, visible(text))
     except OSError as error:

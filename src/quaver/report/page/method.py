@@ -146,12 +146,6 @@ def _scopes(estimates: Iterable[Estimate]) -> list[str]:
     return result
 
 
-def departures(lock: Mapping[str, Any]) -> list[str]:
-    """That answers are stored which are not part of the study, where there are any."""
-    outside = lock.get("collection", {}).get("outside")
-    return [str(outside)] if outside else []
-
-
 def measured(estimates: Iterable[Estimate]) -> dict[str, str]:
     """How each measure was computed, and where it is defined."""
     result: dict[str, str] = {}

@@ -71,6 +71,7 @@ _OF_GOLD = (
     "label_right",
     "others_wrong",
     "prompt_worse",
+    "prompt_right",
     "broken_prompts",
     *("rest_agreement", "rest_unlabelled", "rest_wrong", "rest_gold_agreement"),
     *("best_prompt_wrong", "best_prompt_gold_agreement", "best_prompt_better"),
@@ -90,18 +91,24 @@ class MeasuredStudy:
         study: The field, or a study of one label set.
         frame: Annotations in place of the study's own, less those of evaluators that had nothing to read.
         group: The column whose groups of items are resampled; that of the study's measures if left out.
+        whole: Whether the frame holds all of the study's annotations, so that its answers can be read anew.
 
     Raises:
         SpecError: The study has several fields, and none is named.
     """
 
     def __init__(
-        self, study: StudySource, frame: pl.DataFrame | None = None, group: str | None = None
+        self,
+        study: StudySource,
+        frame: pl.DataFrame | None = None,
+        group: str | None = None,
+        *,
+        whole: bool = False,
     ) -> None:
         self.study, self.experiment, self.seed = study, study.experiment, study.spec.seed
         _ = self.experiment.labels.codes  # one label set is measured: of several fields, none was named
         self.every = Gathered(measurable(study) if frame is None else frame)
-        self._is_whole = frame is None
+        self._is_whole = whole or frame is None
         self.beside = [item.id for item in study.experiment.items if item.beside]
         if group is not None:
             self.group = group

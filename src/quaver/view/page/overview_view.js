@@ -5,7 +5,7 @@ import { button, count, counted, fill, made, money, percent } from "./elements.j
 export class OverviewView {
   constructor(app) {
     this.app = app;
-    this.card = made("section", {class: "card", "aria-label": "Verdict"});
+    this.card = made("section", {class: "first-screen", "aria-label": "Verdict"});
     this.run = made("section", {class: "run", "aria-label": "Progress and cost"});
     this.ways = made("section", {class: "ways", "aria-labelledby": "ways-title"});
     this.element = made("div", {class: "page"}, this.card, made("div", {class: "beside"}, this.run, this.ways));
@@ -24,36 +24,15 @@ export class OverviewView {
     return this.update().catch((error) => this.app.refused(error));
   }
 
-  #card({brief, verdict, task}) {
-    const {card} = verdict;
-    fill(
-      this.card,
-      made("p", {class: "study"}, brief.name, brief.kind === "a study file" ? "" : ` · ${brief.kind}`),
-      ...(card ? this.#judged(card) : this.#unjudged(verdict, brief)),
-      task?.instruction ? made("p", {class: "asked"}, made("span", {}, "Asked: "), task.instruction) : null,
-    );
-  }
-
-  #judged(card) {
-    const {app} = this;
-    const without = made("a", {href: app.href("answers", {q: "-is:valid or is:truncated"})}, "See them");
-    const alarm = card.alarms?.length
-      ? made("div", {class: `alarm ${card.stopped ? "bad" : "open"}`}, made("p", {}, made("strong", {}, card.stopped ? "The answers cannot be judged." : "Check the answers first."), ` ${card.alarms.join("; ")}. `, without))
-      : null;
-    const badges = (card.badges || []).map((one) => made(
-      "li",
-      {},
-      made("span", {class: `badge ${["good", "bad", "open"].includes(one.tone) ? one.tone : "open"}`}, made("span", {"aria-hidden": "true"}, one.sign), ` ${one.words}`),
-      one.model ? made("span", {class: "whose"}, ` ${one.model}`) : null,
-      one.prompt ? made("span", {class: "why"}, ` “${one.prompt}”`) : null,
-    ));
-    return [
-      alarm,
-      badges.length ? made("ul", {class: "badges"}, ...badges) : null,
-      made("h1", {}, card.verdict),
-      made("dl", {class: "facts"}, ...(card.facts || []).map(([name, fact]) => made("div", {}, made("dt", {}, name), made("dd", {}, fact)))),
-      made("div", {class: "lines"}, ...(card.lines || []).map(([question, line]) => made("p", {}, question ? made("strong", {}, question) : null, line))),
-    ];
+  #card({brief, verdict}) {
+    if (!verdict.screen) {
+      fill(this.card, made("div", {class: "card"}, made("p", {class: "study"}, brief.name), ...this.#unjudged(verdict, brief)));
+      return;
+    }
+    if (verdict.screen === this.shown) return; // what a reader has opened stays open
+    this.shown = verdict.screen;
+    this.card.innerHTML = verdict.screen; // the report's own template, in which every text is escaped
+    for (const link of this.card.querySelectorAll("[data-query]")) link.href = this.app.href("answers", {q: link.dataset.query});
   }
 
   #unjudged(verdict, brief) {

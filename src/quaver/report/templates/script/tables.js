@@ -1,5 +1,5 @@
 // Tables sort by their headings and filter by a word. Without this they read as they are.
-for (const table of document.querySelectorAll("table")) sortable(table);
+for (const table of document.querySelectorAll(".scroll > table")) sortable(table);
 
 function sortable(table) {
   const body = table.tBodies[0];

@@ -1,0 +1,131 @@
+"""The first screen of a study, the same in the report, the viewer, ``quaver start`` and a notebook.
+
+What stands on it is a document, which one template (``templates/first_screen.html``) shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from typing import Any, Final
+
+from markupsafe import Markup
+
+from quaver.core.number_format import percent
+from quaver.core.records import Estimate
+from quaver.core.rows import of_measures
+from quaver.report.estimate_index import Results
+from quaver.report.findings.prompt_rows import bar, dotted, prompt_rows
+from quaver.report.findings.quality import quality, severity
+from quaver.report.findings.recommendation import Reason, Recommendation
+from quaver.report.page_templates import style, template
+
+_MOST_BADGES = 6
+"""Of more models, the first ones have a badge."""
+
+_ALARMS: Final[Mapping[str, str]] = {
+    "failed_calls": "of the calls failed",
+    "unlabelled_answers": "of the answers have no label",
+    "truncated_answers": "of the answers were cut off at max_tokens",
+}
+
+_SAID: Final[Mapping[Reason, str]] = {
+    "unreadable": "unlabelled_answers",
+    "cut off": "unlabelled_answers",
+    "failed": "failed_calls",
+}
+"""Why not to use labels, and the alarm that says nothing else."""
+
+
+_WHOLE: Final = ("correct_answers", "gold_agreement", "flips_agreement")
+"""What a variable's line shows of all of its labels: the first of these that is known."""
+
+
+def first_screen(
+    results: Results,
+    found: Sequence[Recommendation],
+    best: Recommendation,
+    badges: Mapping[str, Sequence[str]],
+    said: Mapping[str, Any],
+) -> dict[str, Any]:
+    """What the first screen shows.
+
+    Args:
+        results: The study.
+        found: What is recommended of each model.
+        best: That whose labels can best be used.
+        badges: For each kind of recommendation its colour, a sign for those who see none, and its words.
+        said: The sentences: ``verdict``, ``why``, ``moves``, ``next_step``, ``reading``, ``by_hand``.
+
+    Returns:
+        The sentences; ``badges`` of the models; ``alarms``, what is seriously wrong with the answers, and
+        ``stopped``, whether nothing else can be judged; ``facts``; ``apart``, where the study departs from
+        its plan; ``prompts``, those of each model (`prompt_rows`), first of the best; ``read``, how many
+        percent of the answers were read how.
+    """
+    gate = quality([*results.audit, *results.estimates])
+    serious = [issue for issue in gate.issues if severity(issue) != "note"]
+    known = {(one.model, _SAID.get(one.reason)) for one in found}
+    stopped = {issue.cell["model"] for issue in serious if severity(issue) == "stop"}
+    models = dict.fromkeys((best.model, *(one.model for one in found)))
+    return {
+        "name": results.name,
+        **said,
+        "badges": [_badge(results, one, badges, len(found) > 1) for one in found[:_MOST_BADGES]],
+        "alarms": [
+            _alarm(issue, len(gate.models) > 1)
+            for issue in serious
+            if (issue.cell["model"], issue.measure) not in known
+        ],
+        "stopped": stopped >= {*gate.models} != set(),
+        "apart": departures(results.lock),
+        "prompts": [shown for model in models if (shown := prompt_rows(results, model))["rows"]],
+        "read": _read(of_measures(results.audit, "reader_disagreement"), best.model),
+        "whole": dotted(next(filter(None, map(best.known, _WHOLE)), None)),
+        "fields": [],
+    }
+
+
+def departures(lock: Mapping[str, Any]) -> list[str]:
+    """That answers are stored which are not part of the study, where there are any."""
+    outside = lock.get("collection", {}).get("outside")
+    return [str(outside)] if outside else []
+
+
+def _alarm(issue: Estimate, several: bool) -> str:
+    of = f" (“{issue.cell['model']}”)" if several else ""
+    return f"{percent(issue.number)} {_ALARMS[issue.measure]}{of}"
+
+
+def _badge(
+    results: Results, one: Recommendation, badges: Mapping[str, Sequence[str]], several: bool
+) -> dict[str, str]:
+    """A recommendation in a few words, with its prompt."""
+    tone, sign, words = badges[one.kind]
+    prompt = results.prompt_words(one.prompt) if one.prompt else ""
+    return {
+        "tone": tone,
+        "sign": sign,
+        "words": words,
+        "model": one.model if several else "",
+        "prompt": prompt,
+    }
+
+
+def _read(readers: Sequence[Estimate], model: str) -> list[dict[str, Any]]:
+    """How many percent of a model's answers are a label alone, one among other words, several."""
+    one = next((one for one in readers if one.cell["model"] == model and one.n), None)
+    if one is None:
+        return []
+    alone, several = one.details["alone"] / one.n, one.details["several"] / one.n
+    kinds = {"a label alone": (2, alone), "other words too": (4, 1 - alone - several)}
+    kinds["several labels"] = 3, several
+    ends = [0.0, *accumulate(share for _, share in kinds.values())]
+    of_kinds = zip(kinds.items(), ends, strict=False)
+    return [bar(place, name, at, share) for (name, (place, share)), at in of_kinds if share > 0]
+
+
+def screen_html(screen: Mapping[str, Any], *, styled: bool = False) -> Markup:
+    """The first screen as HTML, in which every text of the study is escaped; perhaps with its style."""
+    page = Markup(template("first_screen.html").render(screen=screen))
+    return Markup("<style>{}</style>{}").format(style("screen.css"), page) if styled else page

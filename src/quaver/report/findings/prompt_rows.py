@@ -1,0 +1,162 @@
+"""The prompts of a study as rows: their words, how often they are right, which labels they give.
+
+Every first screen shows them: the report's, the viewer's, that of ``quaver start``, and a notebook's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import floor
+from typing import Any, Final
+
+from quaver.core.number_format import percent, span
+from quaver.core.records import Estimate
+from quaver.core.rows import defined, of_measures
+from quaver.core.variant_display import Change, changes, marked_messages
+from quaver.report.estimate_index import Results
+from quaver.report.findings.judged_model import OF_PROMPTS
+
+_MOST_APART: Final = 8
+"""As many prompts that surely differ from the others have rows of their own."""
+
+_MOST_ALIKE: Final = 60
+"""Of as many prompts that are alike the words are there on a click."""
+
+_MOST_LABELS: Final = 7
+"""So many labels have a colour; the others share the last one."""
+
+_OTHERS: Final = ""
+
+
+def prompt_rows(results: Results, model: str) -> dict[str, Any]:
+    """The prompts of one model, those that surely do worse than the others first.
+
+    Prompts of which none surely does worse or better than the others are one row, which shows the study's
+    first of them, and the others on a click.
+
+    Returns:
+        ``rows``, each with ``words`` (pieces of its first line, as `Change` has them), ``apart`` (levels that
+        the words do not show), ``messages`` (all of the prompt), ``value``, ``ends`` and ``dot`` (on the
+        axis, in percent of its width), ``labels``, ``unlabelled``, ``tone``, and ``alike``, the ``many`` rows
+        that say the same.
+        ``right``: whether values are of right labels, else of usual ones; ``texts``: of how many texts;
+        ``axis``: its ends; ``legend``: the labels' names.
+    """
+    own = [one for one in results.audit if one.cell.get("model") == model and "variant" in one.cell]
+    shown = {one.cell["variant"]: one for one in of_measures(own, "prompt_unlabelled")}
+    values = {one.cell["variant"]: one for one in defined(of_measures(own, "prompt_right"))}
+    right = bool(values)
+    values = values or {one.cell["variant"]: one for one in defined(of_measures(own, "prompt_usual"))}
+    lows = [one.number if one.low is None else one.low for one in values.values()]
+    least = max(0.0, min(5, floor(10 * min(lows, default=0.0))) / 10)
+    gaps = {one.cell["variant"]: one for one in of_measures(own, *OF_PROMPTS)}
+    legend = _legend(results, shown.values())
+    groups: dict[str, list[dict[str, Any]]] = {"bad": [], "": [], "good": []}
+    for variant in results.variants:
+        if variant["id"] in shown:
+            row = _row(results, variant, shown[variant["id"]], values.get(variant["id"]), legend, least)
+            groups[_tone(gaps.get(variant["id"]))].append(row | {"tone": _tone(gaps.get(variant["id"]))})
+    worst = sorted(groups["bad"], key=lambda row: row["number"])[:_MOST_APART]
+    alike = [row for row in groups[""] + groups["bad"] + groups["good"] if row not in worst]
+    rows = [*worst, *([alike[0] | _alike(alike[1:])] if alike else [])]
+    n = max((one.n for one in values.values()), default=0)
+    return {
+        "model": model,
+        "rows": rows,
+        "right": right,
+        "texts": n,
+        "axis": (percent(least), "100%"),
+        "legend": [{"name": name, "place": place} for place, name in enumerate(legend.values())],
+    }
+
+
+def _tone(gap: Estimate | None) -> str:
+    """Whether a prompt surely does worse than the others, or better."""
+    if gap is None or gap.low is None or gap.high is None:
+        return ""
+    return "bad" if gap.low > 0 else "good" if gap.high < 0 else ""
+
+
+def _alike(others: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """What a row says of those that say the same."""
+    numbers = [row["number"] for row in others if row["value"]]
+    between = span(min(numbers), max(numbers), percent) if numbers else ""
+    return {"alike": list(others[:_MOST_ALIKE]), "many": len(others), "between": between}
+
+
+def _row(
+    results: Results,
+    variant: Mapping[str, Any],
+    shown: Estimate,
+    value: Estimate | None,
+    legend: Mapping[str, str],
+    least: float,
+) -> dict[str, Any]:
+    first = results.variants[0]
+    line = _first_line(variant)
+    before = line if variant is first else _first_line(first)
+    words = [
+        one if any(map(str.isalnum, one.text)) else one._replace(kind="same")
+        for one in changes(before, line)
+        if one.kind != "gone"
+    ]
+    example = variant.get("example", ())
+    original = results.lock.get("original") or first.get("example", ())
+    unknown = results.imported and not results.has_prompts
+    return {
+        "name": results.prompt_words(variant["id"]),
+        "words": words or [Change("same", results.variant_name(variant["id"]))],
+        "apart": results.levels_unseen(variant["id"]) if line else "",
+        "messages": [] if unknown else marked_messages(original, example),
+        "number": -1.0 if value is None else value.number,
+        **dotted(value, least),
+        "labels": _bars(shown.details["labels"], legend),
+        "unlabelled": percent(shown.number),
+        "tone": "",
+        "alike": [],
+        "many": 0,
+        "between": "",
+    }
+
+
+def _first_line(variant: Mapping[str, Any]) -> str:
+    return next(iter(str(variant.get("instruction", "")).strip().splitlines()), "")
+
+
+def _legend(results: Results, shown: Iterable[Estimate]) -> dict[str, str]:
+    """The names of the labels that are given by their codes, in the label set's order; others are one."""
+    given = {code for one in shown for code, share in one.details["labels"].items() if share > 0}
+    names = {code: results.label_name(code) for code in results.label_names if code in given}
+    if len(names) <= _MOST_LABELS:
+        return names
+    return dict([*names.items()][: _MOST_LABELS - 1]) | {_OTHERS: f"{len(names) - _MOST_LABELS + 1} others"}
+
+
+def _bars(shares: Mapping[str, float], legend: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The shares of the labels one beside the other, in percent of the width."""
+    at, bars, known = 0.0, list[dict[str, Any]](), sum(shares.get(code, 0.0) for code in legend)
+    total = sum(shares.values())
+    for place, (code, name) in enumerate(legend.items() if total else ()):
+        share = (total - known if code == _OTHERS else shares.get(code, 0.0)) / total
+        bars.append(bar(place, name, at, share))
+        at += share
+    return bars
+
+
+def bar(place: int, name: str, at: float, share: float) -> dict[str, Any]:
+    """A part of a bar: what it is, with its colour's place, and where it lies in percent of the width."""
+    ends = {"at": round(100 * at, 2), "wide": round(100 * share, 2)}
+    return {"place": place, "name": name, "share": percent(share), **ends}
+
+
+def dotted(estimate: Estimate | None, least: float = 0.0) -> dict[str, Any]:
+    """A share with its interval, as words and on an axis from the least to 1."""
+    if estimate is None or estimate.value is None:
+        return {"value": "", "ends": "", "dot": []}
+    low, high = estimate.interval or (estimate.value, estimate.value)
+    places = (100 * (min(1.0, max(least, end)) - least) / (1 - least) for end in (estimate.value, low, high))
+    return {
+        "value": percent(estimate.value),
+        "ends": span(estimate.low, estimate.high, percent),
+        "dot": [round(place, 1) for place in places],
+    }
