@@ -12,7 +12,7 @@ from quaver.report.estimate_index import Results
 from quaver.report.page.html_page import write_report
 
 NAMES = {
-    *("prompts", "label-shares", "factors", "reliability", "intra-pss", "inter-pss", "intra-pss-cumulative"),
+    *("label-shares", "factors", "reliability", "intra-pss", "inter-pss", "intra-pss-cumulative"),
     *("sensitivity", "consistency", "accuracy", "spread", "answer-entropy", "strict-stability"),
     *("factor-effects-accuracy-difference", "distribution-shift-tv", "inter-model", "f1-macro", "f1-label"),
 }
