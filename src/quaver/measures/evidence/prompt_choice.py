@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 from scipy import special
 
-from quaver.core.records import Estimate, LabelSet, Numbers
+from quaver.core.records import Estimate, LabelSet
 from quaver.estimation.declaration import measure
 from quaver.estimation.grouped_items import by_unit
 from quaver.estimation.intervals import clopper_pearson
@@ -170,7 +170,7 @@ def prompts_seen(answers: ModelAnswers) -> Iterator[Estimate]:
             usual = complement(one, "prompt_usual")
             yield replace(usual, cell={"model": answers.model, **one.cell})
     shares: dict[str, dict[str, float]] = {}
-    if not isinstance(answers.labels, Numbers) and not answers.labelled.calls.is_empty():
+    if not answers.labels.are_numbers and not answers.labelled.calls.is_empty():
         plain = LabelSet(answers.labels.labels)
         for one in answers.labelled.take(label_shares, labels=plain, resamples=0, by=by):
             shares.setdefault(one.cell["variant"], {})[one.cell["label"]] = one.number

@@ -12,7 +12,7 @@ from typing import Any, Final
 from quaver.core.number_format import percent, span
 from quaver.core.records import Estimate
 from quaver.core.rows import defined, of_measures
-from quaver.core.variant_display import Change, changes, marked_messages
+from quaver.core.variant_display import changes, marked_messages
 from quaver.report.estimate_index import Results
 from quaver.report.findings.judged_model import OF_PROMPTS
 
@@ -96,16 +96,16 @@ def _row(
     line = _first_line(variant)
     before = line if variant is first else _first_line(first)
     words = [
-        one if any(map(str.isalnum, one.text)) else one._replace(kind="same")
-        for one in changes(before, line)
-        if one.kind != "gone"
+        (kind if any(map(str.isalnum, text)) else "same", text)
+        for kind, text in changes(before, line)
+        if kind != "gone"
     ]
     example = variant.get("example", ())
     original = results.lock.get("original") or first.get("example", ())
     unknown = results.imported and not results.has_prompts
     return {
         "name": results.prompt_words(variant["id"]),
-        "words": words or [Change("same", results.variant_name(variant["id"]))],
+        "words": words or [("same", results.variant_name(variant["id"]))],
         "apart": results.levels_unseen(variant["id"]) if line else "",
         "messages": [] if unknown else marked_messages(original, example),
         "number": -1.0 if value is None else value.number,
