@@ -24,6 +24,7 @@ pytestmark = pytest.mark.long
             "notebook.md",
             "groups.md",
             "fields.md",
+            "evidence.md",
             "promptstability.md",
             "paper.md",
         ),

@@ -171,7 +171,8 @@ def _pack_bare(study: Study, folder: Path) -> Texts:
         if file.suffix in (".yaml", ".yml") and not texts.in_markup(file.read_text(encoding="utf-8")):
             shutil.copyfile(file, folder / file.name)
     reason = pl.Series("reason", texts.out_of(frame["reason"].to_list()), dtype=pl.String)
-    frame.with_columns(reason).write_parquet(folder / "annotations.parquet")
+    quotes = [pl.lit(None, pl.String).alias(name) for name in frame.columns if name == "quote"]
+    frame.with_columns(reason, *quotes).write_parquet(folder / "annotations.parquet")
     lock = source.lock()
     variants = [variant | {"example": [], "examples": []} for variant in lock["variants"]]
     write_json(folder / "study.lock.json", texts.out_of({**lock, "original": [], "variants": variants}))

@@ -18,7 +18,7 @@ from quaver.bundles.derived_files import (
 )
 from quaver.bundles.outcome import Verification
 from quaver.bundles.packed_design import compare_design
-from quaver.core.annotations import ANNOTATION_COLUMNS, FIELD, GOLD_COLUMNS
+from quaver.core.annotations import ANNOTATION_COLUMNS, EVIDENCE_COLUMNS, FIELD, GOLD_COLUMNS
 from quaver.core.arguments import guarded
 from quaver.core.number_format import count
 from quaver.errors import MeasureError
@@ -136,7 +136,9 @@ def _compare_readings(source: Bundle, stored: pl.DataFrame, found: Verification)
     found.withheld = len(places)
     if source.has_texts and places:
         found.differing.append("withheld.json: answers are withheld though the texts are here")
-    fresh, frame = _comparable(rescored(source).collect()), _comparable(stored)
+    placed = [] if source.has_texts else EVIDENCE_COLUMNS  # where quotes stand is seen in the texts alone
+    fresh = _comparable(rescored(source).collect().drop(placed, strict=False))
+    frame = _comparable(stored.drop(placed, strict=False))
     found.annotations = fresh.height
     if fresh.columns != frame.columns:
         odd = sorted({*fresh.columns} ^ {*frame.columns}) or ["their order"]

@@ -58,6 +58,23 @@ FIELD: Final = "field"
 Without fields there is no such column, so that a group or a factor may have its name.
 """
 
+EVIDENCE_COLUMNS: Final[Mapping[str, pl.DataType | type[pl.DataType]]] = {
+    "quote": pl.String,
+    "quote_status": pl.Categorical,
+    "quote_start": pl.Int32,
+    "quote_end": pl.Int32,
+    "quote_score": pl.Float64,
+    "text_length": pl.Int32,
+}
+"""The columns of what answers quote, in annotations of a task with a field that asks for it.
+
+They are null where there is no label or none was asked for. ``quote_status`` says how the quote was found in
+the item's text (``exact``, ``alike``, ``fuzzy``), or that it was not (``invented``) or that there is none
+(``none``). Where it was found, ``quote_start`` and ``quote_end`` are its place in the text, in characters,
+and ``quote_score`` is how like the text it is, 1 where nothing but case, spaces and punctuation differ.
+``text_length`` is how many characters the text has.
+"""
+
 GOLD_COLUMNS: Final = ("gold", "gold_probability", "gold_drawn", "gold_stratum", "gold_round")
 """The columns about an item's gold label: they have one value in all rows of an item."""
 

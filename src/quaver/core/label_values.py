@@ -27,12 +27,19 @@ class TaskField:
         definition: What it is about, or an empty string.
         several: Whether several of the labels may apply, so that a value is a set of them. The label set's
             level is then the distance of two sets.
+        evidence: Whether the answer quotes the words of the text that decide its value.
     """
 
     name: str
     labels: LabelSet
     definition: str = ""
     several: bool = False
+    evidence: bool = False
+
+    @property
+    def quote_key(self) -> str:
+        """The key of the quote in the JSON object, beside the field's own."""
+        return f"{self.name} quote"
 
     def of(self, variant: Variant) -> Variant:
         """A variant as it asks for this field alone, which is what an evaluator reads."""
@@ -81,6 +88,11 @@ class Codebook(LabelSet):
 def fields_in(labels: LabelSet) -> tuple[TaskField, ...]:
     """The fields of a codebook; none of a task of one label set."""
     return labels.fields if isinstance(labels, Codebook) else ()
+
+
+def quotes(labels: LabelSet) -> bool:
+    """Whether answers quote the words of the text that decide some field."""
+    return any(field.evidence for field in fields_in(labels))
 
 
 NO_LABELS: Final = "[]"

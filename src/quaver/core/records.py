@@ -386,6 +386,7 @@ class Reading:
         confidence: How sure the model was of ``label``, from 0 to 1.
         label_coverage: Share of the labels among the model's most likely tokens, if an evaluator read them.
         mass_coverage: Total probability of those tokens; times ``confidence``, the label's raw probability.
+        quote: The words that the answer quotes for ``label``, where it was asked for them.
     """
 
     label: str | None
@@ -397,6 +398,7 @@ class Reading:
     confidence: float | None = None
     label_coverage: float | None = None
     mass_coverage: float | None = None
+    quote: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

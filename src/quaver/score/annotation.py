@@ -8,14 +8,14 @@ from __future__ import annotations
 import gc
 import sys
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from hashlib import blake2b
 from itertools import repeat
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import polars as pl
@@ -24,6 +24,7 @@ from polars.io.plugins import register_io_source
 
 from quaver.core.annotations import (
     ANNOTATION_COLUMNS,
+    EVIDENCE_COLUMNS,
     FIELD,
     GOLD_COLUMNS,
     AnswerRows,
@@ -31,12 +32,15 @@ from quaver.core.annotations import (
     Values,
     tokens_of,
 )
-from quaver.core.label_values import TaskField, fields_in
+from quaver.core.label_values import fields_in, quotes
 from quaver.core.records import Condition, Decoding, Item, LabelSet, Reading, Response, Variant
 from quaver.errors import SpecError, StoreError
 from quaver.score.parsing.evaluator import Answer, Evaluator, Reader, readers_of
 from quaver.score.parsing.label_forms import Forms, forms_of
 from quaver.score.parsing.statuses import loops, settled
+
+if TYPE_CHECKING:
+    from quaver.score.parsing.quotes import QuotedText
 
 
 def _columns(
@@ -44,10 +48,15 @@ def _columns(
     items: Sequence[Item],
     variants: Mapping[str, Variant],
     decodings: Mapping[str, Decoding],
-    fields: Sequence[TaskField],
+    labels: LabelSet,
 ) -> tuple[dict[str, pl.Series], dict[str, pl.Series]]:
     """The columns that depend on the condition (a row each), and those that depend on the item."""
-    taken = dict.fromkeys([*ANNOTATION_COLUMNS, *([FIELD] if fields else [])], "annotations")
+    own = [
+        *ANNOTATION_COLUMNS,
+        *([FIELD] if fields_in(labels) else []),
+        *(EVIDENCE_COLUMNS if quotes(labels) else []),
+    ]
+    taken = dict.fromkeys(own, "annotations")
 
     def claimed(names: Iterable[str], claimant: str) -> Iterator[str]:
         for name in dict.fromkeys(names):
@@ -166,6 +175,7 @@ class Annotator:
         decodings: Decodings by name; options that their grids vary become columns.
         of: The follow-up that an evaluator reads, by the evaluator's name.
         gold: The columns about gold labels, a row for each item, where they are not the items' own.
+        texts: Makes the text of an item, by its position, under a variant; without it no quote is placed.
 
     Attributes:
         schema: The columns of the frames.
@@ -185,10 +195,12 @@ class Annotator:
         decodings: Mapping[str, Decoding] | None = None,
         of: Mapping[str, str] | None = None,
         gold: pl.DataFrame | None = None,
+        texts: Callable[[str, int], str] | None = None,
     ) -> None:
         fields = fields_in(labels)
+        self._quotes = _Quotes([*variants], texts) if quotes(labels) else None
         self._codes = [field.labels.codes for field in fields] or [labels.codes]
-        self._of_condition, self._of_item = _columns(conditions, items, variants, decodings or {}, fields)
+        self._of_condition, self._of_item = _columns(conditions, items, variants, decodings or {}, labels)
         if gold is not None:
             self._of_item |= {column.name: column for column in gold}
         self._fields = fields
@@ -219,6 +231,8 @@ class Annotator:
             columns.setdefault(name, column.dtype)
         if fields:
             columns[FIELD] = pl.Categorical
+        if self._quotes is not None:
+            columns |= EVIDENCE_COLUMNS
         self.schema = pl.DataFrame(schema=columns).schema
 
     def frame(self, rows: Sequence[Row] | AnswerRows) -> pl.DataFrame:
@@ -258,10 +272,56 @@ class Annotator:
                 if self._fields:
                     gold = self._golds[field].gather(item)
                     own = own.with_columns(gold, _text(self._fields[field].name).alias(FIELD))
+                if self._quotes is not None:
+                    is_asked = self._fields[field].evidence
+                    quoted = [column[code] if is_asked else None for code in codes.tolist()]
+                    own = own.with_columns(*self._quotes.columns(quoted, variants, item))
                 made[name, field] = own
         yield from (made[place] for place in self._order if place in made)
 
 
+class _Quotes:
+    """Places what answers quote in the texts that they are about; each distinct quote of a text once."""
+
+    def __init__(self, variants: Sequence[str], texts: Callable[[str, int], str] | None) -> None:
+        self._variants, self._texts = variants, texts
+        self._places: dict[tuple[str, str | None], tuple[Any, ...]] = {}
+
+    def columns(
+        self, readings: Sequence[Reading | None], variants: NDArray[np.intp], items: NDArray[np.intp]
+    ) -> list[pl.Series]:
+        """The columns of some answers, by their readings; None for one that was not asked for a quote."""
+        if len(self._places) > _REMEMBERED:
+            self._places.clear()
+        rows: list[tuple[Any, ...]] = []
+        texts: dict[tuple[int, int], QuotedText] = {}
+        for reading, *place in zip(readings, variants.tolist(), items.tolist(), strict=True):
+            if reading is None or reading.label is None:
+                rows.append(_NO_QUOTE)
+            elif self._texts is None:
+                rows.append((reading.quote, None, None, None, None, None))
+            else:
+                rows.append(self._placed(reading.quote, (place[0], place[1]), texts))
+        columns = zip(*rows, strict=True) if rows else ((),) * len(EVIDENCE_COLUMNS)
+        named = zip(EVIDENCE_COLUMNS.items(), columns, strict=True)
+        return [pl.Series(name, column, dtype=kind) for (name, kind), column in named]
+
+    def _placed(
+        self, quote: str | None, place: tuple[int, int], texts: dict[tuple[int, int], QuotedText]
+    ) -> tuple[Any, ...]:
+        assert self._texts is not None
+        text = texts.get(place)
+        if text is None:
+            from quaver.score.parsing.quotes import QuotedText  # of an extra
+
+            text = texts[place] = QuotedText(self._texts(self._variants[place[0]], place[1]))
+        key = text.text, quote
+        if key not in self._places:
+            self._places[key] = quote, *text.place(quote), len(text.text)
+        return self._places[key]
+
+
+_NO_QUOTE: Final = (None,) * len(EVIDENCE_COLUMNS)
 _MARKS = ("truncated", "looping")
 _READ = ("label", "status", "reason", "confidence", "label_coverage", "mass_coverage")
 

@@ -181,8 +181,8 @@ _PLACE = re.compile(r"\{\{\s*(fields|schema)\s*\}\}")
 PARTS: Final = ("system", "layout", "instruction", "postfix")
 """The parts of a prompt that may name the fields."""
 
-_ROOM, _ROOM_FOR_FIELD, _ROOM_FOR_NUMBER = 32, 8, 16
-"""Tokens for braces and spaces, of the object and of each field; and for a number."""
+_ROOM, _ROOM_FOR_FIELD, _ROOM_FOR_NUMBER, _ROOM_FOR_QUOTE = 32, 8, 16, 160
+"""Tokens for braces and spaces, of the object and of each field; for a number; and for a quote."""
 
 
 def asking_for_fields(
@@ -217,7 +217,8 @@ def _room(field: TaskField) -> int:
     value = (
         sum(sizes) + _ROOM_FOR_FIELD * len(sizes) if field.several else max(sizes, default=_ROOM_FOR_NUMBER)
     )
-    return _ROOM_FOR_FIELD + len(field.name) + value
+    quote = _ROOM_FOR_QUOTE + len(field.quote_key) if field.evidence else 0
+    return _ROOM_FOR_FIELD + len(field.name) + value + quote
 
 
 def fields_in_words(fields: Sequence[TaskField], language: str = ENGLISH) -> str:
@@ -238,6 +239,9 @@ def fields_in_words(fields: Sequence[TaskField], language: str = ENGLISH) -> str
             for label in field.labels.labels
             if label.definition.strip()
         ]
+        if field.evidence:
+            key = json.dumps(field.quote_key, ensure_ascii=False)
+            lines.append(f"- {key}: {words_in(language)['quote']}")
     return "\n".join(lines)
 
 
@@ -251,7 +255,12 @@ def _asked(field: TaskField, words: Mapping[str, Any]) -> str:
 
 def schema_of_fields(fields: Sequence[TaskField]) -> dict[str, Any]:
     """The JSON schema of answers with these fields."""
-    return object_schema({field.name: _property(field) for field in fields})
+    properties: dict[str, Any] = {}
+    for field in fields:
+        properties[field.name] = _property(field)
+        if field.evidence:  # behind its label, which is then what it would be without a quote
+            properties[field.quote_key] = {"type": "string"}
+    return object_schema(properties)
 
 
 def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:

@@ -143,16 +143,19 @@ class FieldSpec(LabelledSpec):
     """What the field is about; the prompt shows it."""
     several: bool = False
     """Whether several labels may apply: a cell of gold then holds them with ; or , between."""
+    evidence: bool = False
+    """Whether the model quotes the words of the text that decide, in the same answer; needs the extra
+    `evidence`."""
     gold: GoldSpec | None = None
     """The column of its true labels, or column and map."""
 
     def field(self, name: str) -> TaskField:
         """The record that the stages use."""
         if not self.needs_labels:
-            return TaskField(name, occurring_numbers((), self.level), self.definition)
+            return TaskField(name, occurring_numbers((), self.level), self.definition, evidence=self.evidence)
         level = "jaccard" if self.several and self.level not in OF_SETS else self.level
         labels = LabelSet(tuple(label.label() for label in self.labels), level)
-        return TaskField(name, labels, self.definition, self.several)
+        return TaskField(name, labels, self.definition, self.several, self.evidence)
 
     @property
     def needs_labels(self) -> bool:
@@ -227,6 +230,10 @@ class TaskSpec(LabelledSpec):
             if other != name:
                 problem = f"the fields {other!r} and {name!r} differ in case alone"
                 raise PlacedError(problem, name, fix="give one of them another name")
+        for name, field in fields.items():
+            key = TaskField(name, LabelSet(())).quote_key
+            if field.evidence and composed(key).casefold() in known:
+                raise PlacedError(f"the quotes of the field {name!r} stand under this name", key)
         return fields
 
     options: tuple[Name, ...] = Field((), json_schema_extra={"type": ["string", "array"]})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -54,6 +55,21 @@ class JsonField:
     def __init__(self, *, field: str | None = None) -> None:
         self._field = field
         self.reads_fields = field is None
+
+    @staticmethod
+    def quote(answer: Answer, key: str) -> str | None:
+        """The text under a key of the answer's object, or those of a list with … between them, if any."""
+        start = answer.text.find("{")
+        if start < 0:
+            return None
+        wanted, found = fold(composed(key).strip()), None
+        with suppress(ValueError, RecursionError):
+            document, _ = _DECODER.raw_decode(answer.text, start)
+            found = next(_of_field(document, wanted), None)
+        if found is None:  # damaged, or under another name
+            found = next(_values(answer.text, start, wanted), None)
+        texts = found if isinstance(found, list) else [found]
+        return " … ".join(one.strip() for one in texts if isinstance(one, str) and one.strip()) or None
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:
         """Make the reader for one variant's answers."""

@@ -9,7 +9,7 @@ reads the answer and decides between a label, ``ambiguous`` and ``no_label``.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -98,7 +98,8 @@ class Evaluator(Protocol):
     and marks itself; ``"response"`` that it is shown the whole response (thinking, what else the model sent,
     how long it took), so that every answer is read. A class attribute ``of`` names the follow-up that it
     reads by default. A task with fields is read by evaluators whose attribute ``reads_fields`` is true: they
-    find the value of the field that the variant names (``variant.label_field``) in a JSON object.
+    find the value of the field that the variant names (``variant.label_field``) in a JSON object, and what it
+    quotes by a function ``quote`` of an answer and a key of the object.
     """
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:
@@ -131,7 +132,23 @@ def readers_of(evaluator: Evaluator, labels: LabelSet, variant: Variant) -> list
             expected="json_field without the option field",
             found=type(evaluator).__name__,
         )
-    return [evaluator.reader(field.labels, field.of(variant)) for field in labels.fields]
+    readers = []
+    for field in labels.fields:
+        reader = evaluator.reader(field.labels, field.of(variant))
+        if field.evidence:
+            reader = Rule(_with_quote, (reader, getattr(evaluator, "quote"), field.quote_key))  # noqa: B009
+        readers.append(reader)
+    return readers
+
+
+def _with_quote(
+    answer: Answer, reader: Reader, quote: Callable[[Answer, str], str | None], key: str
+) -> Reading:
+    """A field's reading with what the answer quotes for it."""
+    reading = reader(answer)
+    if reading.label is None or (quoted := quote(answer, key)) is None:
+        return reading
+    return replace(reading, quote=quoted)
 
 
 Given = str | Mapping[str, Any]

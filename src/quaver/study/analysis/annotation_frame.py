@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
 from quaver.collect.store.response_store import Store
 from quaver.core.annotations import ANNOTATION_COLUMNS, GOLD_COLUMNS, misfit
+from quaver.core.label_values import quotes
 from quaver.core.number_format import enumeration
 from quaver.core.records import Item
 from quaver.core.replaced_file import replacing
 from quaver.design.calls.experiment import Experiment
+from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError, StoreError
 from quaver.gold.gold_draw import chance_of, declared_draw, with_gold
+from quaver.models.local.extras import require
 from quaver.score.annotation import Annotator, annotate, mark_of_rules
 from quaver.score.parsing.evaluator import Evaluator
 from quaver.study.sources.study_source import StudySource
@@ -63,7 +67,7 @@ def rescored(study: StudySource, evaluators: Sequence[str] | None = None) -> pl.
             found="none",
         )
     of = readable(study, study.plugins.follow_ups(evaluators))
-    design = _design(study.experiment, study.plugins.evaluators(evaluators), of)
+    design = _design(study.experiment, study.plugins.evaluators(evaluators), of, has_texts=study.has_texts)
     annotator = Annotator(**design, gold=_gold_columns(study) if has_sample(study) else None)
     with study.answers() as store:
         _check_placed(study, store)
@@ -146,13 +150,17 @@ def annotator_of(
     design: Experiment | None = None,
 ) -> Annotator:
     """What reads the answers of a study's design, or of another; ``of`` names follow-ups that are read."""
-    return Annotator(**_design(design or study.experiment, evaluators, of))
+    return Annotator(**_design(design or study.experiment, evaluators, of, has_texts=study.has_texts))
 
 
 def _design(
-    experiment: Experiment, evaluators: Mapping[str, Evaluator], of: Mapping[str, str] | None = None
+    experiment: Experiment,
+    evaluators: Mapping[str, Evaluator],
+    of: Mapping[str, str] | None = None,
+    *,
+    has_texts: bool,
 ) -> dict[str, Any]:
-    """The arguments of the same, which another process can be given."""
+    """The arguments of the same."""
     return {
         "conditions": experiment.conditions,
         "items": [Item(item.id, {}, item.gold, item.groups, item.golds) for item in experiment.items],
@@ -161,7 +169,30 @@ def _design(
         "evaluators": evaluators,
         "decodings": experiment.decodings,
         "of": of or {},
+        "texts": _texts(experiment) if has_texts and quotes(experiment.labels) else None,
     }
+
+
+def _texts(experiment: Experiment) -> Callable[[str, int], str]:
+    """What makes the text of an item under a variant, as models are sent it."""
+    require("evidence", "rapidfuzz")
+    writers: dict[str, PromptWriter] = {}
+    known = {variant.id: variant for variant in experiment.variants}
+
+    @lru_cache(maxsize=_TEXTS)
+    def text(variant: str, item: int) -> str:
+        if variant not in writers:
+            writers[variant] = PromptWriter(known[variant], experiment.labels)
+        return writers[variant].text(experiment.items[item])
+
+    # variants with the same template show an item in the same text
+    alike: dict[str, str] = {}
+    first = {one.id: alike.setdefault(one.text, one.id) for one in experiment.variants}
+    return lambda variant, item: text(first[variant], item)
+
+
+_TEXTS: Final = 20_000
+"""As many texts are kept for quotes to be placed in."""
 
 
 def _kept(study: StudySource) -> pl.LazyFrame | None:

@@ -12,6 +12,7 @@ from quaver.collect.run.ledger import Entry
 from quaver.collect.run.progress import Price
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.store_lock import sole_writer
+from quaver.core.label_values import quotes
 from quaver.core.model import Model, Probed
 from quaver.core.records import Call
 from quaver.core.seeds import derive
@@ -21,6 +22,7 @@ from quaver.design.calls.lock_file import lock_document
 from quaver.design.paraphrase.paraphraser import ToAsk
 from quaver.design.spec import StudySpec
 from quaver.errors import ModelError, SpecError, StoreError
+from quaver.models.local.extras import require
 from quaver.study.sources.model_demands import check_abilities
 from quaver.study.sources.outgoing_check import check_design
 from quaver.study.sources.paraphrase_file import KeptParaphrases, entries_of
@@ -56,6 +58,8 @@ class StudyFile(StudySource):
         """Items, variants, decodings and conditions, loaded and checked."""
         experiment = resolve(self.decided, self.positions, self.paraphrases)
         check_design(experiment)
+        if quotes(experiment.labels):  # before anything is paid
+            require("evidence", "rapidfuzz")
         return experiment
 
     @property
