@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final
 
-from rich.console import Console, Group
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -39,8 +42,41 @@ errors = _Screen(stderr=True)
 
 
 def say(line: str | Text, *, on: Console = screen, style: str | None = None) -> None:
-    """Print a line, however long, without breaking it."""
+    """Print a line: on a terminal broken between words alone, elsewhere whole, however long."""
+    if on.is_terminal:
+        whole = plain(line) if isinstance(line, str) else line
+        line = Text("\n").join(_between_words(part, on.width) for part in whole.split("\n"))
     on.print(line, soft_wrap=True, style=style)
+
+
+def _between_words(line: Text, width: int) -> Text:
+    """A line in as many as the width needs; those that follow are indented like the first."""
+    text = line.plain
+    indent, begun, breaks = len(text) - len(text.lstrip()), 0, list[int]()
+    for word in re.finditer(r"\S+", text):
+        room = width - indent * bool(breaks)
+        if word.start() > max(begun, indent) and cell_len(text[begun : word.end()]) > room:
+            begun = word.start()
+            breaks.append(begun)
+    parts = line.divide(breaks)
+    for part in parts:
+        part.rstrip()
+    return Text("\n" + " " * indent).join(parts)
+
+
+def say_command(head: str, command: str) -> None:
+    r"""Print a command to copy after its heading; of several lines, each but the last ends in ``\``."""
+    line = f"{head} {command}"
+    if not screen.is_terminal or len(line) <= screen.width:
+        screen.print(line, soft_wrap=True)
+        return
+    say(head)
+    lines = [""]
+    for word in re.findall(r"(?:'[^']*'|\S)+", command):
+        if len(lines[-1]) + len(word) + 3 > screen.width and lines[-1]:
+            lines.append("   ")
+        lines[-1] += f" {word}" if lines[-1] else word
+    screen.print(" \\\n".join(lines), soft_wrap=True)
 
 
 def texts(name: str, **facts: Any) -> Callable[..., list[str]]:
@@ -137,12 +173,67 @@ def print_estimates(estimates: Iterable[Estimate]) -> None:
         print_json(asdict(estimate))
 
 
+_WHOLE: Final = 20
+"""The most characters of a cell that is not broken between its words, where there is room."""
+
+
+class _Rows:
+    """Rows under their heads, as a table whose columns have room for their words.
+
+    Where the screen is too narrow, the first cells of a row stand in a line above the others.
+    """
+
+    def __init__(self, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        self.columns = columns
+        self.cells = [[plain(f"{cell:,}" if isinstance(cell, int) else cell) for cell in row] for row in rows]
+        self.numeric = [
+            bool(rows) and all(isinstance(row[index], int | float) for row in rows)
+            for index in range(len(columns))
+        ]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        last = len(self.columns) - 1
+        for above, whole in [(0, _WHOLE), (0, 0), *((above, 2 * _WHOLE) for above in range(1, last + 1))]:
+            least = [self._least(index, whole) for index in range(above, last + 1)]
+            if sum(least) + 2 * len(least) <= options.max_width or above == last:
+                yield from self._tables(above, least)
+                return
+
+    def _least(self, index: int, whole: int) -> int:
+        """How wide a column must be so that no word is broken, nor a cell of so many characters."""
+        cells = [Text(self.columns[index]), *(row[index] for row in self.cells)]
+        return max(
+            cell.cell_len if cell.cell_len <= whole else max(map(cell_len, cell.plain.split()), default=0)
+            for cell in cells
+        )
+
+    def _tables(self, above: int, least: Sequence[int]) -> RenderResult:
+        """One table; or where cells stand above, one for all rows that share them."""
+        if not above:
+            yield self._table(self.cells, least)
+            return
+        yield Text(", ".join(self.columns[:above]), "bold")
+        yield self._table([], least)
+        for title, rows in groupby(self.cells, lambda row: [cell.plain for cell in row[:above] if cell]):
+            yield plain(", ".join(title))
+            yield self._table([row[above:] for row in rows], least, headed=False)
+
+    def _table(self, rows: Iterable[Sequence[Text]], least: Sequence[int], *, headed: bool = True) -> Table:
+        drawn = Table(header_style="bold", box=None, pad_edge=False, show_header=headed)
+        above = len(self.columns) - len(least)
+        for index, width in enumerate(least, above):
+            drawn.add_column(
+                self.columns[index],
+                justify="right" if self.numeric[index] else "left",
+                overflow="fold",
+                min_width=width,
+                width=width if above else None,
+            )
+        for row in rows:
+            drawn.add_row(*row)
+        return drawn
+
+
 def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None) -> Group:
     """A table under its title; columns that hold only numbers are aligned to the right."""
-    drawn = Table(header_style="bold", box=None, pad_edge=False)
-    for index, column in enumerate(columns):
-        numeric = all(isinstance(row[index], int | float) for row in rows) and bool(rows)
-        drawn.add_column(column, justify="right" if numeric else "left", overflow="fold")
-    for row in rows:
-        drawn.add_row(*(plain(f"{cell:,}" if isinstance(cell, int) else cell) for cell in row))
-    return Group(*([plain(title)] if title else []), drawn)
+    return Group(*([plain(title)] if title else []), _Rows(columns, rows))

@@ -26,7 +26,16 @@ from quaver.cli.command_options import (
     study_file,
     with_options,
 )
-from quaver.cli.console import print_by_field, print_json, printer, say, say_heading, screen, table
+from quaver.cli.console import (
+    print_by_field,
+    print_json,
+    printer,
+    say,
+    say_command,
+    say_heading,
+    screen,
+    table,
+)
 from quaver.core.number_format import percent, promised, short_name
 from quaver.errors import QuaverError, StoreError
 from quaver.study.gold_sample.gold_options import GoldOptions
@@ -246,7 +255,7 @@ def gold_command(
         words += ["--field", field] if field else []
         for one in function or ():
             words += ["--function", one]
-        say(f"Next: once it is filled in, {shlex.join(words)}")
+        say_command("Next: once it is filled in,", shlex.join(words))
 
 
 def _check_one(*asked: bool) -> None:

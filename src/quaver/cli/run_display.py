@@ -16,7 +16,7 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 
 from quaver.cli.command_options import HERE
-from quaver.cli.console import errors, plain, printer, say, screen, table
+from quaver.cli.console import errors, plain, printer, say, say_command, screen, table
 from quaver.errors import StoreError
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def say_card(card: Card, then: str) -> None:
     say(first, style="bold")
     for line in (*others, *card.misread):
         say(line)
-    say(f"Next: {then}")
+    say_command("Next:", then)
 
 
 def next_command(card: Card, path: Path) -> str:

@@ -71,7 +71,7 @@ TableLayout = Literal["long", "paper"]
 def table_command(
     study: StudyArgument,
     name: NameArgument = None,
-    form: Annotated[TableForm, typer.Option("--as", "--format")] = "markdown",
+    form: Annotated[TableForm | None, typer.Option("--as", "--format")] = None,
     item: ItemsOption = None,
     layout: TableLayout = "long",
     small: bool = False,
@@ -85,7 +85,7 @@ def table_command(
 
     Options:
       name: The table; without one, all are listed.
-      form: The table's format.
+      form: The table's format: markdown, latex, html or csv; by default Markdown, and on a terminal drawn.
       item: The id of an item that the table is about; may be repeated.
       layout: A row an answer to a question, or as the paper prints it.
       small: Of the small version.
@@ -101,6 +101,7 @@ def table_command(
     """
     from quaver.papers.catalogue import TABLES, kind_of, printed
     from quaver.papers.catalogue import table as published
+    from quaver.report.tables.table import plain as cell_text
 
     if name is not None:
         kind_of(name)  # a wrong name is said before answers are read
@@ -113,7 +114,15 @@ def table_command(
     tables = (
         printed(stored, name, items=items) if layout == "paper" else [published(stored, name, items=items)]
     )
-    text = "\n".join(one.as_(form) for one in tables)
+    if form is None and screen.is_terminal:
+        for one in tables:
+            screen.print(
+                table(one.table.headings, [[*map(cell_text, row)] for row in one.table.rows], one.caption)
+            )
+            for note in one.notes:
+                say(note)
+        return
+    text = "\n".join(one.as_(form or "markdown") for one in tables)
     say(text.replace("\r\n", "\n").rstrip("\n"))
 
 
