@@ -305,6 +305,24 @@ def _is_enough(own: Mask) -> bool:
     return min(int(own.sum()), int((~own).sum())) >= _FEWEST
 
 
+def fisher_exact(inside: int, of_inside: int, outside: int, of_outside: int) -> float:
+    """The two-sided p-value of Fisher's exact test of two shares; ``scipy.stats`` takes a second to load.
+
+    The sum of the probabilities of all tables with the same margins that are no likelier than this one.
+    A lady who names 3 of 4 cups of tea of each kind proves little, p = 34/70:
+
+    >>> round(fisher_exact(3, 4, 1, 4), 6)
+    0.485714
+    """
+    having = inside + outside
+    tables = np.arange(max(0, having - of_outside), min(having, of_inside) + 1)
+    # log C(n, k), but for the factorials of the margins, which all tables share
+    parts = (tables, of_inside - tables, having - tables, of_outside - having + tables)
+    log = -sum(scipy.special.gammaln(part + 1.0) for part in parts)
+    chances = np.exp(log - log.max())
+    return float(chances[log <= log[inside - tables[0]] + 1e-7].sum() / chances.sum())
+
+
 def associated(has: Mask, among: Mask, looked_at: Iterable[Trait], chance: float = 0.01) -> list[Trait]:
     """The traits that surely go with a property, the surest first.
 
@@ -326,8 +344,7 @@ def associated(has: Mask, among: Mask, looked_at: Iterable[Trait], chance: float
     for trait in tested:
         inside, outside = among & trait.items, among & ~trait.items
         both, other = int((has & inside).sum()), int((has & outside).sum())
-        table = [[both, int(inside.sum()) - both], [other, int(outside.sum()) - other]]
-        p = min(1.0, len(tested) * float(scipy.stats.fisher_exact(table)[1]))
+        p = min(1.0, len(tested) * fisher_exact(both, int(inside.sum()), other, int(outside.sum())))
         if p < chance:
             shares = both / int(inside.sum()), other / int(outside.sum())
             found.append(trait._replace(inside=shares[0], outside=shares[1], p=p))

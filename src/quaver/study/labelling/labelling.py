@@ -71,7 +71,7 @@ def sample_for(error: float) -> int:
     153
     """
     size = 1
-    while scipy.stats.binom.cdf(int(size * error / 2), size, error) > 1 - _CONFIDENCE:
+    while scipy.special.bdtr(int(size * error / 2), size, error) > 1 - _CONFIDENCE:
         size += 1
     return size
 
