@@ -6,18 +6,20 @@ import shlex
 import sys
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import typer
 from typing_extensions import Unpack
 
-from quaver.cli.command_options import FileArgument, JsonOption, YesOption, function_of, with_options
-from quaver.cli.console import errors, json_alone, print_json, say, say_taken, screen
+from quaver.cli.command_options import FileArgument, YesOption, function_of, with_options
+from quaver.cli.console import errors, give, say, say_taken, screen, taken_document
 from quaver.cli.run_display import (
     next_command,
+    phase,
     say_card,
     say_verdict,
     show_outcome,
+    study_document,
     verdict_document,
     watching,
 )
@@ -41,7 +43,6 @@ def check_command(
     *,
     yes: YesOption = False,
     function: str | None = None,
-    as_json: JsonOption = False,
     **options: Unpack[CheckOptions],
 ) -> None:
     """Check whether you may use the labels a model gives your texts.
@@ -58,14 +59,6 @@ def check_command(
       quaver check texts.xlsx --text tweet --labels "favor, against, none"
       quaver check texts.csv --gold stance --model openai/gpt-5-mini --budget 1
     """
-    with json_alone(as_json):
-        document = _checked(file, options, function, yes=yes)
-    if as_json:
-        print_json(document)
-
-
-def _checked(file: Path, options: CheckOptions, function: str | None, *, yes: bool) -> dict[str, Any]:
-    """Make a check; its document."""
     from quaver.study.checking.check_design import prepared_check
 
     if function:
@@ -84,18 +77,24 @@ def _checked(file: Path, options: CheckOptions, function: str | None, *, yes: bo
     )
     later = f"To go on later: {_run(prepared, function)}"
     _ask(prepared.study, "The check", yes=yes or bool(options["budget"]), later=later)
-    then = _next(prepared.verdict, prepared, file, function)
-    say_card(prepared.verdict, then)
+    with phase("Measuring"):
+        verdict = prepared.verdict
+    then = _next(verdict, prepared, file, function)
+    say_card(verdict, then)
     screen.print()
-    say(f"The report: {prepared.report}")
+    with phase("Drawing the report"):
+        report = prepared.report
+    say(f"The report: {report}")
     say(f"The study file, to change and run again: {prepared.file}")
-    return {
-        "taken": [{"role": one.role, "what": one.column, "why": one.why} for one in prepared.taken],
-        "verdict": verdict_document(prepared.verdict),
-        "next": then,
-        "report": prepared.report,
-        "study": prepared.file,
-    }
+    give(
+        lambda: {
+            "taken": taken_document(prepared.taken),
+            "verdict": verdict_document(verdict),
+            "next": then,
+            "report": report,
+            "study": prepared.file,
+        }
+    )
 
 
 def _run(prepared: Check, function: str | None) -> str:
@@ -146,7 +145,8 @@ def _ask(study: Study, what: str, *, yes: bool, later: str, batch: bool = False)
     """Ask what is left of a study, once it is shown and agreed to; how that ended."""
     from quaver.study.checking.check_design import consent_missing, left_to_ask, spends
 
-    plan, costly = left_to_ask(study, pilot=True), spends(study)
+    with phase("Asking a few texts, to estimate time and cost"):
+        plan, costly = left_to_ask(study, pilot=True), spends(study)
     left = plan.calls - plan.stored
     if not left:
         say(f"{what}: all {plan.calls:,} calls are answered already.")
@@ -176,7 +176,6 @@ def label_command(
     *,
     yes: YesOption = False,
     function: str | None = None,
-    as_json: JsonOption = False,
     **options: Unpack[LabelOptions],
 ) -> None:
     """Label all your texts, in a copy of their table.
@@ -196,14 +195,6 @@ def label_command(
       quaver label tweets.xlsx --error 0.05
       quaver label tweets.xlsx --error 0.05 --returned round-1-coder.xlsx
     """
-    with json_alone(as_json):
-        document = _labelled(file, options, function, yes=yes)
-    if as_json:
-        print_json(document)
-
-
-def _labelled(file: Path, options: LabelOptions, function: str | None, *, yes: bool) -> dict[str, Any]:
-    """Label the texts; the document of what was written and what is left to do."""
     from quaver.study.labelling.labelling import Labelling, check_to_go_on_from
 
     if function:
@@ -215,15 +206,18 @@ def _labelled(file: Path, options: LabelOptions, function: str | None, *, yes: b
     if work.prepared is not None:
         say_taken(work.prepared.taken, file.name)
     _ask_all(work, work.check, "The check", yes=agreed)
+    with phase("Measuring"):
+        verdict = work.verdict
     screen.print()
-    for line in filter(None, (work.verdict.reading, *work.verdict.lines[:2], *work.verdict.misread)):
+    for line in filter(None, (verdict.reading, *verdict.lines[:2], *verdict.misread)):
         say(line)
     screen.print()
     for name, choice in work.choices.items():
         which = f"{name}: each" if name else "Each"
         say(f"{which} text is asked about with {count(len(choice.variants), 'prompt')}: {choice.reason}.")
     _ask_all(work, work.study, "All texts", yes=agreed)
-    labelled = work.labelled()
+    with phase("Labelling"):
+        labelled = work.labelled()
     screen.print()
     for path in filter(None, [labelled.file, *labelled.sheets]):
         say(f"Wrote {path}")
@@ -233,14 +227,16 @@ def _labelled(file: Path, options: LabelOptions, function: str | None, *, yes: b
             say(f"{head}: {text}")
     if labelled.step:
         say(f"Next: {labelled.step}")
-    return {
-        "file": labelled.file,
-        "sheets": labelled.sheets,
-        "state": labelled.state,
-        "next": labelled.step,
-        "notes": [{"heading": head, "text": text} for head, text in labelled.notes],
-        "verdict": verdict_document(labelled.verdict),
-    }
+    give(
+        lambda: {
+            "file": labelled.file,
+            "sheets": labelled.sheets,
+            "state": labelled.state,
+            "next": labelled.step,
+            "notes": [{"heading": head, "text": text} for head, text in labelled.notes],
+            "verdict": verdict_document(labelled.verdict),
+        }
+    )
 
 
 def _ask_all(work: Labelling, study: Study, what: str, *, yes: bool) -> None:
@@ -278,9 +274,11 @@ def demo_command(folder: Path = Path("demo"), yes: YesOption = False) -> None:
     status = show_outcome(outcome, study)
     if outcome.ended != "finished":
         raise typer.Exit(130)
-    report = study.report()
     say_verdict(study, status, path)
+    with phase("Drawing the report"):
+        report = study.report()
     say(f"The report: {report.resolve()}")
+    give(lambda: {"report": report, "study": path, **study_document(study)})
 
 
 def offer_weights(model: str, *, yes: bool) -> None:

@@ -47,8 +47,6 @@ NumberOption = Annotated[int | None, typer.Option(min=1)]
 PortOption = Annotated[int | None, typer.Option(min=1, max=65535)]
 ShareOption = Annotated[float, typer.Option(min=0.0, max=1.0)]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Answer every question with yes.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-JsonLinesOption = Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")]
 LevelOption = Annotated[
     Level, typer.Option(help="Level of measurement; jaccard or masi for cells such as a;b.")
 ]

@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from datetime import UTC, datetime
+from io import StringIO
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,11 +28,30 @@ from quaver.core.number_format import visible
 
 if TYPE_CHECKING:
     from quaver.core.label_decisions import Decision
-    from quaver.core.records import Estimate
+
+
+_LOG: Final = 1000
+"""How wide a table may be in the log."""
 
 
 class _Screen(Console):
     """A terminal that takes a string for text; what is to be bold or coloured is a ``Text``."""
+
+    logs = False
+    """Whether standard error is a log in JSON."""
+
+    def print(self, *objects: Any, **how: Any) -> None:
+        """Print; into the log a line each."""
+        if not (errors.logs and self.stderr):
+            super().print(*objects, **how)
+            return
+        wide = Console(width=_LOG, file=StringIO(), color_system=None)
+        wide.print(
+            *(self.render_str(one) if isinstance(one, str) else one for one in objects), soft_wrap=True
+        )
+        for line in wide.file.getvalue().splitlines():  # type: ignore[attr-defined]
+            if line.strip():
+                log("message", message=line.rstrip())
 
     def render_str(self, text: str, **how: Any) -> Text:
         how |= {"markup": False, "emoji": False, "highlight": False}
@@ -70,7 +91,7 @@ def say_command(head: str, command: str) -> None:
     if not screen.is_terminal or len(line) <= screen.width:
         screen.print(line, soft_wrap=True)
         return
-    say(head)
+    say(head, on=screen)
     lines = [""]
     for word in re.findall(r"(?:'[^']*'|\S)+", command):
         if len(lines[-1]) + len(word) + 3 > screen.width and lines[-1]:
@@ -139,14 +160,36 @@ def print_json(document: object) -> None:
 
 
 @contextmanager
-def json_alone(as_json: bool) -> Iterator[None]:
-    """What is said for people goes to standard error where a command prints JSON."""
-    before = screen.stderr
-    screen.stderr = before or as_json
+def for_programs(as_json: bool, log_json: bool) -> Iterator[None]:
+    """What a command gives is JSON on standard output; what is said for people goes to standard error.
+
+    Args:
+        as_json: Whether that is so.
+        log_json: Whether each line on standard error is one of JSON.
+    """
+    screen.stderr, errors.logs = as_json, log_json
     try:
         yield
     finally:
-        screen.stderr = before
+        screen.stderr = errors.logs = False
+
+
+def gives() -> bool:
+    """Whether the command prints JSON."""
+    return screen.stderr
+
+
+def give(document: Callable[[], object]) -> None:
+    """Print a command's document, which is made where it prints JSON alone."""
+    if gives():
+        print_json(document())
+
+
+def log(event: str, **facts: object) -> None:
+    """Write a line of the log: when, what, and facts about it."""
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    line = Keys().out_of(json.dumps({"time": now, "event": event, **facts}, ensure_ascii=False, default=str))
+    print(line, file=sys.stderr, flush=True)
 
 
 def say_heading(kind: str, name: str) -> None:
@@ -156,21 +199,20 @@ def say_heading(kind: str, name: str) -> None:
         say(f"{kind} {name}", style="bold")
 
 
+def taken_document(decisions: Iterable[Decision]) -> list[dict[str, str]]:
+    """What the parts of a file were taken for, for JSON."""
+    return [{"role": one.role, "what": one.column, "why": one.why} for one in decisions]
+
+
 def say_taken(decisions: Iterable[Decision], file: str, what: str = "what") -> None:
     """Print what the parts of a file were taken for."""
     rows = [(decision.role, decision.column, decision.why) for decision in decisions]
     screen.print(table(("taken for", what, "why"), rows, f"{file}:"))
 
 
-def print_by_field(documents: Mapping[str, object]) -> None:
-    """Print what there is of each field as JSON, by name; of one label set, which has no name, that alone."""
-    print_json(documents.get("", {"fields": documents}))
-
-
-def print_estimates(estimates: Iterable[Estimate]) -> None:
-    """Print estimates as JSON, one a line."""
-    for estimate in estimates:
-        print_json(asdict(estimate))
+def give_each(what: str, documents: Mapping[str, object]) -> None:
+    """Give the documents of ``studies`` or ``fields`` by their names; of one without a name, that alone."""
+    give(lambda: documents.get("", {what: documents}))
 
 
 _WHOLE: Final = 20
@@ -196,7 +238,7 @@ class _Rows:
         for above, whole in [(0, _WHOLE), (0, 0), *((above, 2 * _WHOLE) for above in range(1, last + 1))]:
             least = [self._least(index, whole) for index in range(above, last + 1)]
             if sum(least) + 2 * len(least) <= options.max_width or above == last:
-                yield from self._tables(above, least)
+                yield from self._tables(above, self._widths(least, options.max_width))
                 return
 
     def _least(self, index: int, whole: int) -> int:
@@ -207,27 +249,38 @@ class _Rows:
             for cell in cells
         )
 
-    def _tables(self, above: int, least: Sequence[int]) -> RenderResult:
+    def _widths(self, least: list[int], room: int) -> list[int]:
+        """How wide the columns are that need so much at least; those that lack least come first."""
+        above = len(self.columns) - len(least)
+        wanted = [self._least(index, room) for index in range(above, len(self.columns))]
+        order = sorted(range(len(least)), key=lambda index: wanted[index] - least[index])
+        spare, widths = room - sum(least) - 2 * len(least), list(least)
+        for place, index in enumerate(order):
+            more = max(0, min(wanted[index] - least[index], spare // (len(order) - place)))
+            widths[index] += more
+            spare -= more
+        return widths
+
+    def _tables(self, above: int, widths: Sequence[int]) -> RenderResult:
         """One table; or where cells stand above, one for all rows that share them."""
         if not above:
-            yield self._table(self.cells, least)
+            yield self._table(self.cells, widths)
             return
         yield Text(", ".join(self.columns[:above]), "bold")
-        yield self._table([], least)
+        yield self._table([], widths)
         for title, rows in groupby(self.cells, lambda row: [cell.plain for cell in row[:above] if cell]):
             yield plain(", ".join(title))
-            yield self._table([row[above:] for row in rows], least, headed=False)
+            yield self._table([row[above:] for row in rows], widths, headed=False)
 
-    def _table(self, rows: Iterable[Sequence[Text]], least: Sequence[int], *, headed: bool = True) -> Table:
+    def _table(self, rows: Iterable[Sequence[Text]], widths: Sequence[int], *, headed: bool = True) -> Table:
         drawn = Table(header_style="bold", box=None, pad_edge=False, show_header=headed)
-        above = len(self.columns) - len(least)
-        for index, width in enumerate(least, above):
+        above = len(self.columns) - len(widths)
+        for index, width in enumerate(widths, above):
             drawn.add_column(
                 self.columns[index],
                 justify="right" if self.numeric[index] else "left",
                 overflow="fold",
-                min_width=width,
-                width=width if above else None,
+                width=width,
             )
         for row in rows:
             drawn.add_row(*row)

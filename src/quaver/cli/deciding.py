@@ -17,7 +17,6 @@ from quaver.cli.command_options import (
     FileOption,
     FolderArgument,
     FunctionOption,
-    JsonOption,
     ShareOption,
     StudyArgument,
     open_both,
@@ -27,8 +26,8 @@ from quaver.cli.command_options import (
     with_options,
 )
 from quaver.cli.console import (
-    print_by_field,
-    print_json,
+    give,
+    give_each,
     printer,
     say,
     say_command,
@@ -36,6 +35,7 @@ from quaver.cli.console import (
     screen,
     table,
 )
+from quaver.cli.run_display import phase
 from quaver.core.number_format import percent, promised, short_name
 from quaver.errors import QuaverError, StoreError
 from quaver.study.gold_sample.gold_options import GoldOptions
@@ -117,7 +117,6 @@ def compare_command(
     flips: Annotated[int, typer.Option(min=0)] = _MOST_FLIPS,
     markdown: FileOption = None,
     junit: FileOption = None,
-    as_json: JsonOption = False,
     field: FieldOption = None,
     function: FunctionOption = None,
 ) -> None:
@@ -153,25 +152,24 @@ def compare_command(
     from quaver.comparison.difference_verdict import MARGIN
     from quaver.comparison.paired_comparison import compare
 
-    comparison = compare(
-        *open_both(before, after, function, field),
-        by=by,
-        reference=reference,
-        measures=measure,
-        fail_if=fail_if or (),
-        fail_unless=fail_unless or (),
-        margin=MARGIN if margin is None else margin,
-        confidence_level=confidence_level,
-        resamples=resamples,
-    )
+    with phase("Comparing"):
+        comparison = compare(
+            *open_both(before, after, function, field),
+            by=by,
+            reference=reference,
+            measures=measure,
+            fail_if=fail_if or (),
+            fail_unless=fail_unless or (),
+            margin=MARGIN if margin is None else margin,
+            confidence_level=confidence_level,
+            resamples=resamples,
+        )
     if markdown is not None:
         _write(markdown, as_markdown(comparison, flips=flips))
     if junit is not None:
         _write(junit, as_junit(comparison, file=study_file(after or before)))
-    if as_json:
-        print_json(comparison.document())
-    else:
-        show_comparison(comparison, flips)
+    show_comparison(comparison, flips)
+    give(comparison.document)
     if not comparison.held:
         raise typer.Exit(1)
 
@@ -196,7 +194,6 @@ def gold_command(
     apart: str | None = None,
     adjudicate: Annotated[str | None, typer.Option(metavar="NAME")] = None,
     rule: str | None = None,
-    as_json: JsonOption = False,
     field: FieldOption = None,
     function: FunctionOption = None,
     **options: Unpack[GoldOptions],
@@ -236,7 +233,7 @@ def gold_command(
     elif draws:
         made = gold.draw(**options, form=form)  # type: ignore[arg-type]
         found, files = made, list(made.files)
-        if made.known and not as_json:
+        if made.known:
             say(
                 f"Your table has true labels of {made.known:,} of the {made.drawn:,} drawn items: they count."
             )
@@ -246,10 +243,9 @@ def gold_command(
         files = gold.adjudicate(adjudicate, rule=rule, form=form)  # type: ignore[arg-type]
     for path in take or ():
         taken = gold.take(path, coder=coder, apart=apart)
-        if not as_json:
-            say(f"{path}: {taken}")
-    _report(gold, found, files, as_json=as_json)
-    if files and not as_json:
+        say(f"{path}: {taken}")
+    _report(gold, found, files)
+    if files:
         is_sheet = len(files) == 1 and form == "xlsx"  # other forms have a list of codes beside
         words = ["quaver", "gold", str(study), "--take", str(files[0]) if is_sheet else "FILE"]
         words += ["--field", field] if field else []
@@ -269,14 +265,11 @@ def _check_one(*asked: bool) -> None:
         )
 
 
-def _report(gold: StudyGold, found: GoldRound | None, files: list[Path], *, as_json: bool) -> None:
+def _report(gold: StudyGold, found: GoldRound | None, files: list[Path]) -> None:
     """Say what was done, and where the sample stands."""
     status = gold.status()
-    if as_json:
-        forecast = found.rows()[0] if found else None
-        names = [str(path) for path in files]
-        print_json(status.document() | {"forecast": forecast, "files": names})
-        return
+    forecast = found.rows()[0] if found else None
+    give(lambda: status.document() | {"forecast": forecast, "files": files})
     if found is not None:
         say(str(found))
     for path in files:
@@ -292,7 +285,6 @@ def accept_command(
     by: str | None = None,
     evaluator: str | None = None,
     out: Path | None = None,
-    as_json: JsonOption = False,
     field: FieldOption = None,
     function: FunctionOption = None,
 ) -> None:
@@ -326,14 +318,11 @@ def accept_command(
             path = one.folder / "accepted.csv"
         if path is not None:
             acceptance.write(path)
-        if as_json:
-            continue
         say_heading("Field", name)
         _show(acceptance)
         if path is not None:
             say(f"Wrote {path}")
-    if as_json:
-        print_by_field(documents)
+    give_each("fields", documents)
 
 
 def _show(acceptance: Acceptance) -> None:

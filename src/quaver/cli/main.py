@@ -8,14 +8,16 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
+from functools import wraps
 from importlib import import_module
+from inspect import Parameter
 from typing import Annotated, Any, get_origin
 
 import typer
 from typer.core import TyperGroup
 
 import quaver
-from quaver.cli.console import errors, say, screen
+from quaver.cli.console import errors, for_programs, log, say, screen
 from quaver.errors import QuaverError, on_the_command_line
 
 GROUPS: Mapping[str, Mapping[str, str]] = {
@@ -92,8 +94,46 @@ def app(commands: Iterable[str] = COMMANDS) -> typer.Typer:
         function = function_of(name)
         text, examples = _explained(function)
         first = text.partition(".")[0] + "."
-        result.command(name=name, help=text, short_help=first, epilog=examples)(function)
+        command = for_programs_too(function)
+        result.command(name=name, help=text, short_help=first, epilog=examples)(command)
     return result
+
+
+_JSON = {
+    "as_json": ("--json", "Print JSON, whose schema `quaver schema COMMAND` prints."),
+    "log_json": ("--log-json", "Write progress, notes and errors as a line of JSON each."),
+}
+"""The options that every command takes."""
+
+
+def for_programs_too(function: Callable[..., None]) -> Callable[..., None]:
+    """The command with the options by which other programs use it."""
+
+    @wraps(function)
+    def run(*, as_json: bool, log_json: bool, **given: Any) -> None:
+        with for_programs(as_json, log_json):
+            try:
+                function(**given)
+            except KeyboardInterrupt:
+                say("Interrupted; the same command goes on.", on=errors)
+                raise typer.Exit(130) from None
+            except QuaverError as error:
+                if not log_json:
+                    raise
+                parts = ("where", "problem", "expected", "found", "fix")
+                log("error", kind=type(error).__name__, **{name: getattr(error, name) for name in parts})
+                raise typer.Exit(2) from None
+
+    signature = inspect.signature(function)
+    more = [
+        Parameter(name, Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, shown])
+        for name, (flag, text) in _JSON.items()
+        for shown in [typer.Option(flag, help=text)]
+    ]
+    parameters = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in signature.parameters.values()]
+    run.__signature__ = inspect.Signature([*parameters, *more])  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in (*parameters, *more)}
+    return run
 
 
 def function_of(name: str) -> Callable[..., None]:

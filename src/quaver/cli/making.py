@@ -13,13 +13,12 @@ from rich.text import Text
 from quaver.cli.command_options import (
     HERE,
     FunctionOption,
-    JsonOption,
     NumberOption,
     StudyArgument,
     open_study,
     studies_of,
 )
-from quaver.cli.console import json_alone, plain, print_json, printer, say, say_heading, screen, table
+from quaver.cli.console import give, give_each, gives, plain, printer, say, say_heading, screen, table
 from quaver.cli.run_display import (
     errors_table,
     print_status,
@@ -37,6 +36,7 @@ from quaver.errors import QuaverError
 
 if TYPE_CHECKING:
     from quaver.core.variant_display import Change
+    from quaver.study.collection.forecast import Forecast
     from quaver.study.collection.study_status import StudyStatus
     from quaver.study.session import Study
 
@@ -55,6 +55,7 @@ def variants_command(
     """
     from quaver.core.variant_display import origin_in_words
 
+    documents = {}
     for name, each in studies_of(study, function).items():
         say_heading("Study", name)
         if again or each.source.can_ask:
@@ -71,6 +72,17 @@ def variants_command(
             f"{len(shown):,} variants, shown with the first item. Marks show what differs from the original "
             "prompt: [-gone-]{+new+}."
         )
+        documents[name] = {
+            "variants": [
+                {
+                    "id": one.id,
+                    "origin": origin_in_words(one.origin, one.covariates),
+                    "messages": dict(messages),
+                }
+                for one, messages in shown
+            ]
+        }
+    give_each("studies", documents)
 
 
 _SIGNS = {"same": ("", ""), "gone": ("[-", "-]"), "new": ("{+", "+}")}
@@ -105,11 +117,16 @@ def plan_command(
       quaver plan study.yaml
       quaver plan study.yaml --pilot 20
     """
+    documents = {}
     for name, opened in studies_of(study, function, small=small).items():
         say_heading("Study", name)
         if pilot:
             opened.variants.make(watch=say_making)
-        _show_plan(opened, pilot)
+        plan = opened.plan(pilot=pilot)
+        _show_plan(plan)
+        numbers = ("items", "variants", "decodings", "calls", "stored", "seconds", "notes", "paraphrases")
+        documents[name] = {part: getattr(plan, part) for part in numbers} | {"models": plan.rows()}
+    give_each("studies", documents)
 
 
 _PLANNED = (
@@ -118,8 +135,8 @@ _PLANNED = (
 )
 
 
-def _show_plan(study: Study, pilot: int) -> None:
-    plan, tell = study.plan(pilot=pilot), printer("plan")
+def _show_plan(plan: Forecast) -> None:
+    tell = printer("plan")
     tell("head", plan)
     rows = []
     for model in plan.models:
@@ -143,7 +160,6 @@ def run_command(
     workers: Annotated[int, typer.Option(show_default=False)] = 0,
     gpus_per_worker: Annotated[float, typer.Option(show_default=False)] = 0.0,
     small: bool = False,
-    as_json: JsonOption = False,
     function: FunctionOption = None,
 ) -> None:
     """Ask what has not been asked yet, and store the answers.
@@ -172,37 +188,33 @@ def run_command(
     where = {"on": on, "address": address, "workers": workers, "gpus_per_worker": gpus_per_worker}
     where = {name: value for name, value in where.items() if value}
     documents = dict[str, dict[str, Any]]()
-    with json_alone(as_json):
-        for name, opened in studies_of(study, function, small=small).items():
-            say_heading("Study", name)
-            if small:
-                screen.print(f"The small version, in {opened.folder}:")
-                for note in opened.spec.notes:
-                    screen.print(f"- {note}")
-            opened.variants.make(watch=say_making)
-            with watching() as watch, stopping(opened.folder):
-                outcome = opened.run(
-                    retry_errors=retry_errors,
-                    batch=batch,
-                    wait=wait,
-                    cancel_batches=cancel_batches,
-                    where=where,
-                    watch=watch,
-                )
-            path = opened.source.positions.path or study if name or small else study
-            say_verdict(opened, show_outcome(outcome, opened), path)
-            documents[name] = {"ended": outcome.ended, **(study_document(opened) if as_json else {})}
-            if outcome.ended == "interrupted":
-                break
-    if as_json:
-        print_json(documents.get("", {"studies": documents}))
+    for name, opened in studies_of(study, function, small=small).items():
+        say_heading("Study", name)
+        if small:
+            screen.print(f"The small version, in {opened.folder}:")
+            for note in opened.spec.notes:
+                screen.print(f"- {note}")
+        opened.variants.make(watch=say_making)
+        with watching() as watch, stopping(opened.folder):
+            outcome = opened.run(
+                retry_errors=retry_errors,
+                batch=batch,
+                wait=wait,
+                cancel_batches=cancel_batches,
+                where=where,
+                watch=watch,
+            )
+        path = opened.source.positions.path or study if name or small else study
+        say_verdict(opened, show_outcome(outcome, opened), path)
+        documents[name] = {"ended": outcome.ended, **(study_document(opened) if gives() else {})}
+        if outcome.ended == "interrupted":
+            break
+    give_each("studies", documents)
     if any(one["ended"] == "interrupted" for one in documents.values()):
         raise typer.Exit(130)
 
 
-def status_command(
-    study: StudyArgument = HERE, as_json: JsonOption = False, function: FunctionOption = None
-) -> None:
+def status_command(study: StudyArgument = HERE, function: FunctionOption = None) -> None:
     """Show how far a study is, what it cost and what failed.
 
     Asks nothing; works while the study runs.
@@ -213,13 +225,12 @@ def status_command(
     """
     documents = {}
     for name, opened in studies_of(study, function).items():
-        if as_json:
+        if gives():
             documents[name] = study_document(opened)
             continue
         say_heading("Study", name)
         _show(opened, opened.source.positions.path or study if name else study)
-    if as_json:
-        print_json(documents.get("", {"studies": documents}))
+    give_each("studies", documents)
 
 
 def _show(opened: Study, path: Path) -> None:
@@ -259,7 +270,6 @@ def watch_command(
     every: str = "",
     looks: NumberOption = None,
     renew: bool = False,
-    as_json: JsonOption = False,
     function: FunctionOption = None,
 ) -> None:
     """Notice when the model behind a name has changed.
@@ -292,10 +302,8 @@ def watch_command(
     while True:
         found = watch(open_study(study, function), options, renew=renew and not taken)
         taken += 1
-        if as_json:
-            print_json(found.document())
-        else:
-            say(found.text)
+        say(found.text)
+        give(found.document)
         if found.alarms:
             raise typer.Exit(1)
         if not every or taken == looks:

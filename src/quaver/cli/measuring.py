@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, replace
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -17,7 +18,6 @@ from quaver.cli.command_options import (
     FileArgument,
     FolderOption,
     FunctionOption,
-    JsonLinesOption,
     LevelOption,
     StudyArgument,
     open_study,
@@ -25,8 +25,8 @@ from quaver.cli.command_options import (
     studies_of,
     with_options,
 )
-from quaver.cli.console import print_estimates, say, say_heading, screen, show, table
-from quaver.cli.run_display import say_quality
+from quaver.cli.console import give, give_each, gives, say, say_heading, screen, show, table
+from quaver.cli.run_display import phase, say_quality
 from quaver.core.number_format import decimals, p_heading, rounded, short_name, span
 from quaver.study.imports.import_options import TableOptions
 
@@ -39,7 +39,6 @@ def measure_command(
     study: StudyArgument,
     name: Annotated[list[str] | None, typer.Argument()] = None,
     undefined: bool = False,
-    as_json: JsonLinesOption = False,
     field: FieldOption = None,
     function: FunctionOption = None,
 ) -> None:
@@ -59,13 +58,20 @@ def measure_command(
       quaver measure study.yaml --json > estimates.jsonl
     """
     for title, opened in studies_of(study, function, field=field).items():
-        estimates = opened.estimates(name)
-        if as_json:
+        with phase("Measuring"):
+            estimates = opened.estimates(name)
+        if gives():
             own = {"study": title} if title else {}
-            print_estimates(replace(estimate, cell=own | dict(estimate.cell)) for estimate in estimates)
+            _give(replace(estimate, cell=own | dict(estimate.cell)) for estimate in estimates)
             continue
         say_heading("Study", title)
         _show(opened, estimates, undefined)
+
+
+def _give(estimates: Iterable[Estimate]) -> None:
+    """Give estimates, one a line."""
+    for estimate in estimates:
+        give(partial(asdict, estimate))
 
 
 def _show(opened: Study, estimates: Sequence[Estimate], undefined: bool) -> None:
@@ -100,8 +106,13 @@ def report_command(
       quaver report study.yaml
       quaver report study.quaver.zip --to checked
     """
+    documents = {}
     for name, opened in studies_of(study, function, small=small, field=field).items():
-        say(f"Wrote {opened.report(to / name if to else None)}")
+        with phase("Measuring, and drawing the report"):
+            written = opened.report(to / name if to else None)
+        documents[name] = {"report": written}
+        say(f"Wrote {written}")
+    give_each("studies", documents)
 
 
 def rescore_command(
@@ -129,8 +140,11 @@ def rescore_command(
     counts = annotations.group_by(*places, "status").len().sort("len", descending=True)
     rows = counts.sort(places, maintain_order=True).collect().rows()
     screen.print(table((*places, "status", "answers"), rows))
-    if opened.source.owns_folder:  # a bundle stays as it is
-        say(f"Wrote {opened.folder / 'annotations.parquet'}")
+    file = opened.folder / "annotations.parquet" if opened.source.owns_folder else None  # a bundle stays
+    if file:
+        say(f"Wrote {file}")
+    heads = (*places, "status", "answers")
+    give(lambda: {"file": file, "counts": [dict(zip(heads, row, strict=True)) for row in rows]})
 
 
 Missing = Literal["drop", "category"]
@@ -151,7 +165,6 @@ def agreement_command(
     resamples: Annotated[int, typer.Option(min=0)] = 1000,
     seed: int = 0,
     distinct: bool = False,
-    as_json: JsonLinesOption = False,
     **options: Unpack[TableOptions],
 ) -> None:
     """Measure agreement in any table of annotations.
@@ -196,9 +209,7 @@ def agreement_command(
         seed=seed,
         **options,
     )
-    if as_json:
-        print_estimates(estimates)
-        return
+    _give(estimates)
     if taken := [row for estimate in estimates[:1] for row in estimate.details["taken"]]:
         show([table(("taken for", "in the file", "why"), taken)])
     show(estimates_tables(estimates, together=True))

@@ -6,7 +6,7 @@ import shlex
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -16,7 +16,7 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 
 from quaver.cli.command_options import HERE
-from quaver.cli.console import errors, plain, printer, say, say_command, screen, table
+from quaver.cli.console import errors, log, plain, printer, say, say_command, screen, table
 from quaver.errors import StoreError
 
 if TYPE_CHECKING:
@@ -37,22 +37,46 @@ _COMMANDS: Final[Mapping[NextStep, str]] = {"run": "run", "ask again": "run --re
 """What to type for a next step; for all others the report shows where to begin."""
 
 
+_STOPPING: Final = "Stopping: answers on their way have a moment to come; Ctrl-C again stops at once."
+
+_LOGGED: Final = ("total", "before", "done", "errors", "rate", "left", "tokens", "money", "waits")
+"""What the log says of a run's progress."""
+
+
+@contextmanager
+def phase(what: str) -> Iterator[None]:
+    """Shows what a command is at while it prints nothing."""
+    if errors.logs:
+        log("phase", phase=what)
+    with nullcontext() if errors.logs else errors.status(f"{what} …"):
+        yield
+
+
 @contextmanager
 def watching() -> Iterator[Any]:
     """Shows a run with its pace, tokens, money and errors; without a terminal, now and then."""
-    with Live(console=errors, transient=True, refresh_per_second=4) as live:
-        last = time.monotonic()
+    with nullcontext() if errors.logs else Live(console=errors, transient=True, refresh_per_second=4) as live:
+        last = 0.0 if errors.logs else time.monotonic()
+        is_stopping = False
         given_up: set[str] = set()
 
         def watch(progress: Progress) -> None:
-            nonlocal last
+            nonlocal last, is_stopping
             for name, why in progress.given_up.items():
                 if name not in given_up:
                     given_up.add(name)
                     say(f"{name} failed for good; the others continue: {why}", on=errors)
-            if errors.is_terminal:
+            if progress.stopping and not is_stopping:
+                is_stopping = True
+                say(_STOPPING, on=errors)
+            passed = time.monotonic() - last
+            if live is None:
+                if passed >= 1:
+                    last = time.monotonic()
+                    log("progress", **{name: getattr(progress, name) for name in _LOGGED})
+            elif errors.is_terminal:
                 live.update(_progress(progress))
-            elif time.monotonic() - last >= _SECONDS:
+            elif passed >= _SECONDS:
                 last = time.monotonic()
                 say(str(progress), on=errors)
 
@@ -91,7 +115,8 @@ def quality_in_passing(study: Study, status: StudyStatus) -> Quality | None:
     if not _is_read_in_passing(status):
         return None
     try:
-        return study.quality()
+        with phase("Reading the answers"):
+            return study.quality()
     except StoreError:  # the folder is full or cannot be written; measuring says so
         return None
 
@@ -103,7 +128,8 @@ def verdict_in_passing(study: Study, status: StudyStatus) -> Card | None:
     from quaver.study.study_report import verdict
 
     try:
-        return verdict(study.source, status)
+        with phase("Measuring"):
+            return verdict(study.source, status)
     except StoreError:
         return None
 

@@ -17,7 +17,6 @@ from quaver.cli.command_options import (
     FolderOption,
     FunctionOption,
     ItemsOption,
-    JsonOption,
     NameArgument,
     NumberOption,
     StudyArgument,
@@ -25,7 +24,8 @@ from quaver.cli.command_options import (
     open_study,
     studies_of,
 )
-from quaver.cli.console import print_json, printer, say, screen, table
+from quaver.cli.console import give, give_each, gives, printer, say, screen, table
+from quaver.cli.run_display import phase
 
 Form = Literal["markdown", "latex", "html"]
 """A format that papers are written in."""
@@ -51,13 +51,18 @@ def paper_command(
       quaver paper study.yaml --as latex > results.tex
       quaver paper study.quaver.zip --to paper
     """
+    documents = dict[str, object]()
     for name, one in open_fields(study, function, field).items():
         paper = one.paper()
+        parts = {"table": paper.table_as(form), "methods": paper.methods_as(form), "bibtex": paper.bibtex}
+        documents[name] = parts
         if to is None:
-            say("\n".join([paper.table_as(form), paper.methods_as(form), paper.bibtex.rstrip()]))
+            say("\n".join(parts.values()).rstrip())
         else:
             written = paper.write(to / name)
             say(f"Wrote {', '.join(path.name for path in written)} to {to / name}")
+            documents[name] = parts | {"files": written}
+    give_each("fields", documents)
 
 
 TableForm = Literal["markdown", "latex", "html", "csv"]
@@ -109,11 +114,18 @@ def table_command(
     if name is None:
         rows = [(kind.name, kind.title, kind.paper) for kind in TABLES.values()]
         screen.print(table(("table", "what it shows", "paper"), rows))
+        heads = ("name", "caption", "paper")
+        give(lambda: {"tables": [dict(zip(heads, row, strict=True)) for row in rows]})
         return
     items = item or ()
     tables = (
         printed(stored, name, items=items) if layout == "paper" else [published(stored, name, items=items)]
     )
+    if gives():
+        parts = ("name", "caption", "notes", "rows")
+        cells = [(one.name, one.caption, one.notes, one.rows()) for one in tables]
+        give(lambda: {"tables": [dict(zip(parts, row, strict=True)) for row in cells]})
+        return
     if form is None and screen.is_terminal:
         for one in tables:
             screen.print(
@@ -172,7 +184,9 @@ def figure_command(
         figure_of(name)  # a wrong name is said before answers are read
     stored = studies_of(study, function, small=small, field=field)
     if name is None:
-        screen.print(table(("figure", "what it shows"), list(figures().items())))
+        rows = list(figures().items())
+        screen.print(table(("figure", "what it shows"), rows))
+        give(lambda: {"figures": [{"name": name, "caption": caption} for name, caption in rows]})
         return
     from quaver.papers.paper_figures import save
 
@@ -181,6 +195,7 @@ def figure_command(
     some = {name: values for name, values in chosen.items() if values}
     save(figure(stored, name, width=width, columns=columns, page=page, **some), path)
     say(f"Wrote {path}")
+    give(lambda: {"file": path})
 
 
 def export_command(
@@ -199,6 +214,7 @@ def export_command(
     """
     written = open_study(study, function).export(file)
     say(f"{written:,} calls are in {file}.")
+    give(lambda: {"file": file, "calls": written})
 
 
 def bundle_command(
@@ -206,7 +222,6 @@ def bundle_command(
     out: Path | None = None,
     without_texts: bool = False,
     with_tables: bool = False,
-    as_json: JsonOption = False,
     function: FunctionOption = None,
 ) -> None:
     """Pack a study into one archive with checksums.
@@ -227,10 +242,9 @@ def bundle_command(
     from quaver.bundles.packing import pack_study
 
     opened = open_study(study, function)
-    path, digest, said = pack_study(opened, out, texts=not without_texts, tables=with_tables)
-    if as_json:
-        print_json({"file": path, "sha256": digest, "notes": said})
-        return
+    with phase("Packing"):
+        path, digest, said = pack_study(opened, out, texts=not without_texts, tables=with_tables)
+    give(lambda: {"file": path, "sha256": digest, "notes": said})
     say(f"Wrote {path}")
     for line in said:
         say(line)
@@ -241,7 +255,6 @@ def verify_command(
     path: Annotated[Path, typer.Argument(metavar="BUNDLE")],
     digest: Annotated[str | None, typer.Option(metavar="SHA256")] = None,
     design: Annotated[str | None, typer.Option(metavar="SHA256")] = None,
-    as_json: JsonOption = False,
 ) -> None:
     """Make again what follows from a bundle's answers, and compare it.
 
@@ -260,20 +273,28 @@ def verify_command(
     """
     from quaver.bundles.verification import verify
 
-    verification = verify(path, digest=digest, design=design)
-    if as_json:
-        print_json({"outcome": verification.outcome, **asdict(verification)})
-    else:
-        printer("verify")("bundle", verification)
+    with phase("Reading the answers again, and comparing"):
+        verification = verify(path, digest=digest, design=design)
+    printer("verify")("bundle", verification)
+    give(lambda: {"outcome": verification.outcome, **asdict(verification)})
     raise typer.Exit({"holds": 0, "differs": 1, "not fully compared": 3}[verification.outcome])
 
 
-def schema_command() -> None:
+def schema_command(command: NameArgument = None) -> None:
     """Print the study file's JSON Schema, which editors read.
+
+    Options:
+      command: A command, whose --json has the schema that is printed instead.
 
     Examples:
       quaver schema > study.schema.json
+      quaver schema check
     """
+    if command is not None:
+        from quaver.cli.document_schemas import document_schema
+
+        print(json.dumps(document_schema(command), indent=2))
+        return
     from quaver.design.spec.json_schema import json_schema
 
     print(json.dumps(json_schema(), indent=2))

@@ -23,7 +23,7 @@ from quaver.cli.command_options import (
     separator_of,
     with_options,
 )
-from quaver.cli.console import say, say_taken, screen, table
+from quaver.cli.console import give, gives, say, say_command, say_taken, screen, table, taken_document
 from quaver.core.replaced_file import replace_text
 from quaver.design.study_kinds import KINDS, PAPERS, listed, study_of_kind
 from quaver.errors import QuaverError
@@ -94,6 +94,7 @@ def _opening(at: str = "", *, no_open: bool) -> Callable[[str], None]:
 
     def begun(address: str) -> None:
         shown = f"{address}#{at.removeprefix('#')}" if at else address
+        give(lambda: {"address": shown})
         say(f"Open {shown}")
         say("Ctrl-C ends it.", style="dim")
         if not no_open:
@@ -151,7 +152,9 @@ def init_command(
       quaver init barrie-2025            # a paper's study, with its tables
     """
     if list_:
-        screen.print(table(("name", "what it is about"), listed()))
+        rows = listed()
+        screen.print(table(("name", "what it is about"), rows))
+        give(lambda: {"kinds": [{"name": name, "about": about} for name, about in rows]})
         return
     if kind is not None and path is None and (kind == "-" or Path(kind).suffix):
         path, kind = Path(kind), None  # the default, under a name of its own
@@ -189,7 +192,9 @@ def _from_table(source: Path, path: Path | None, given: dict[str, Any]) -> None:
 def _write(path: Path, text: str, then: str) -> None:
     """Write a study file, or print it."""
     if str(path) == "-":
-        print(text, end="")
+        give(lambda: {"file": None, "text": text})
+        if not gives():
+            print(text, end="")
         return
     if path.exists():
         raise QuaverError(
@@ -202,6 +207,7 @@ def _write(path: Path, text: str, then: str) -> None:
     else:
         write_with_schema(path, text)
     screen.print(f"Wrote {path}. {then}")
+    give(lambda: {"file": path, "text": text})
 
 
 @with_options(ImportOptions)
@@ -233,4 +239,16 @@ def import_command(
         f"{len(labels):,} annotations of {len(study.experiment.items):,} items, "
         f"{labels.null_count():,} of them without a label."
     )
-    say(f"Wrote {study.folder / 'study.yaml'}. Next: quaver measure {shlex.quote(str(study.folder))}")
+    file, then = study.folder / "study.yaml", shlex.join(["quaver", "measure", str(study.folder)])
+    say_command(f"Wrote {file}. Next:", then)
+    counts = {"annotations": len(labels), "items": len(study.experiment.items)}
+    unlabelled = labels.null_count()
+    give(
+        lambda: {
+            "taken": taken_document(decisions),
+            **counts,
+            "without_label": unlabelled,
+            "study": file,
+            "next": then,
+        }
+    )

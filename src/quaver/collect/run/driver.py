@@ -28,6 +28,9 @@ from quaver.errors import ModelError, QuaverError
 
 __all__ = ["Outcome", "Progress", "collect"]
 
+_IN_FLIGHT = 1.5
+"""Seconds for which an interrupted run waits for the calls in flight."""
+
 
 def collect(
     requests: Mapping[str, Iterator[Request]],
@@ -46,7 +49,7 @@ def collect(
     A model that is given up is an error once the others have finished; in a pilot, ``progress`` has it alone.
 
     Returns:
-        The outcome. After Ctrl-C, calls in flight have been answered and stored.
+        The outcome. After Ctrl-C, calls in flight that were answered within 1.5 seconds are stored.
     """
     budget, journal = budget or Budget(), journal or Journal()
     asked: dict[str, AskedModel] = {}
@@ -57,7 +60,8 @@ def collect(
     spill = store.spill()
     writer = Writer(store, spill, progress, asked, budget, watch, journal)
     failures = dict(progress.given_up)
-    with _interrupts(budget), closing(spill), closing(writer), _metering(asked, budget), little_garbage():
+    stopping = _interrupts(budget, progress, watch)
+    with stopping, closing(spill), closing(writer), _metering(asked, budget), little_garbage():
         left = list(asked)
         while left:  # again, if the budget now has room for a request that it refused
             _ask([asked[name] for name in left], writer, budget, failures)
@@ -137,8 +141,8 @@ def _metering(asked: Mapping[str, AskedModel], budget: Budget) -> Iterator[None]
 
 
 @contextmanager
-def _interrupts(budget: Budget) -> Iterator[None]:
-    """The first Ctrl-C waits for calls in flight; a second one gives them up."""
+def _interrupts(budget: Budget, progress: Progress, watch: Callable[[Progress], None]) -> Iterator[None]:
+    """The first Ctrl-C waits for calls in flight, but not for long; a second one gives them up."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -147,9 +151,15 @@ def _interrupts(budget: Budget) -> Iterator[None]:
         if budget.stopped == "interrupted":
             raise KeyboardInterrupt
         budget.stop("interrupted")
+        given_up.start()
+        progress.stopping = True
+        watch(progress)
 
+    given_up = threading.Timer(_IN_FLIGHT, signal.raise_signal, [signal.SIGINT])
+    given_up.daemon = True
     before = signal.signal(signal.SIGINT, handle)
     try:
         yield
     finally:
+        given_up.cancel()
         signal.signal(signal.SIGINT, before)

@@ -344,6 +344,7 @@ class Progress:
         tokens: Prompt and completion tokens in all runs of the study.
         money: US dollars spent in all runs of the study.
         given_up: Models that were given up in this run, with the reason; the others continue.
+        stopping: Whether the run was interrupted, and waits for the calls in flight.
         waits: What each model's server asks to wait for, in its words; empty where it does not.
     """
 
@@ -358,6 +359,7 @@ class Progress:
     money: float = 0.0
     given_up: dict[str, Exception] = field(default_factory=dict)
     waits: dict[str, str] = field(default_factory=dict)
+    stopping: bool = False
 
     def count(self, group: Iterable[Answered]) -> None:
         """Count answers that were stored."""
@@ -385,7 +387,7 @@ class Progress:
         return (self.total - self.before - self.done) / self.rate if self.done else None
 
     def __str__(self) -> str:
-        """It in one line: calls, pace, tokens, money and the most frequent errors."""
+        """Calls, pace, tokens, money, the most frequent errors, and what servers ask to wait for."""
         line = f"{self.before + self.done:,} of {self.total:,} calls"
         if self.done:
             line += f", {self.rate:,.1f} calls/s" + (f", {duration(self.left)} left" if self.left else "")
