@@ -209,7 +209,9 @@ def agreement_command(
         seed=seed,
         **options,
     )
-    _give(estimates)
+    if gives():
+        _give(estimates)
+        return
     if taken := [row for estimate in estimates[:1] for row in estimate.details["taken"]]:
         show([table(("taken for", "in the file", "why"), taken)])
     show(estimates_tables(estimates, together=True))
