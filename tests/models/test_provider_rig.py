@@ -179,6 +179,28 @@ def test_levels_of_a_knob_that_is_not_taken_are_an_error_before_anything_is_paid
         assert all("temperature" in body for _, _, body in provider.sent), "no request was answered"
 
 
+def test_hosts_that_label_differently_are_a_cause(tmp_path):
+    def answer(body, path, n):
+        host = "DeepInfra" if (n * 7919 // 13) % 2 else "Together"
+        text = "neg" if host == "Together" else None
+        return rig.chat(body, text, provider=host, system_fingerprint=host)
+
+    with rigged(answer) as provider:
+        found = study(tmp_path, {"base_url": provider.url}, {}, repeats=8)
+        found.run()
+    frame = found.annotations()
+    assert set(frame["served_host"].cast(str)) == {"DeepInfra", "Together"}
+    assert set(frame["served_snapshot"].cast(str)) == {"served-1 DeepInfra", "served-1 Together"}
+    gaps = {one.measure: one.value for one in found.measure("served_flips")}
+    assert gaps.keys() == {"served_flips_host", "served_flips_snapshot"}
+    assert [*gaps.values()] == pytest.approx(
+        [0.5, 0.5], abs=0.2
+    )  # half of the texts, by how often each answers
+    judged = found.verdict().recommendations[0]
+    assert (judged.reason, judged.next_step) == ("moved by host", "ask one host")
+    assert [one.value for one in found.measure("compliance", by=["served_host"])] == [1.0, 1.0]
+
+
 @pytest.mark.parametrize("heeds", [True, False])
 def test_levels_of_a_knob_that_make_no_difference_are_named(heeds, tmp_path):
     def answer(body, path, n):
@@ -196,6 +218,9 @@ def test_levels_of_a_knob_that_make_no_difference_are_named(heeds, tmp_path):
     assert states == {"sent" if heeds else "ignored"}
     assert [*found.status().idle_knobs] == ([] if heeds else told)
     assert ("which made no difference" in found.paper().methods) is not heeds
+    assert ("its 3 levels are repeats" in found.verdict().moves) is not heeds
+    shares = found.measure("strict_stability", by=["temperature"])
+    assert [one.value for one in shares] == ([None] * 3 if heeds else [1.0])
 
 
 def test_hosts_are_kept_and_named(tmp_path):

@@ -116,6 +116,10 @@ _BUILT_IN: Mapping[str, Options] = {
     "intra_pss_subsamples": {"why_not": _SUBSAMPLES, "every": _SELDOM},
     "mixed_effects": {"options": {"formula": "correct ~ tone * length"}, "every": _SELDOM},
     "readiness": {"options": {"second": "f", "token": "e"}, "evaluators": 2},
+    "served_flips": {
+        "why_not": "no server answers in simulated studies; tests of `served_flips` simulate hosts",
+        "every": _SELDOM,
+    },
     "spread": {"floored": True},
     "verbal_calibration": {"options": {"columns": {"confidence": "stated"}}},
 }

@@ -17,6 +17,7 @@ from quaver.cli.run_display import (
     next_command,
     phase,
     say_card,
+    say_making,
     say_verdict,
     show_outcome,
     study_document,
@@ -68,8 +69,10 @@ def check_command(
     prepared = prepared_check(file, **options)
     say_taken(prepared.taken, file.name)
     screen.print()
+    if prepared.design.writer:
+        _show_paraphrases(prepared, yes=yes, agreed=yes or bool(options["budget"]))
     experiment, design = prepared.study.experiment, prepared.design
-    forms = f"{len(design.instructions):,} instructions{', labels in 2 orders' * design.reorders}"
+    forms = f"{design.forms:,} instructions{', labels in 2 orders' * design.reorders}"
     prompts = f"{design.prompts:,} prompts ({forms})" if design.prompts > 1 else "1 prompt"
     say(
         f"{len(experiment.items):,} texts × {prompts} × {design.repeats:,} times = "
@@ -95,6 +98,32 @@ def check_command(
             "study": prepared.file,
         }
     )
+
+
+def _show_paraphrases(prepared: Check, *, yes: bool, agreed: bool) -> None:
+    """Have a model put the instruction in other words, and show them before any text is asked about."""
+    from quaver.study.checking.check_design import consent_missing, spends
+
+    study = prepared.study
+    if study.source.lacks_paraphrases and not agreed and spends(study):
+        if not sys.stdin.isatty():
+            raise consent_missing(study.plan())
+        what = f"Have a model write {count(prepared.design.written, 'paraphrase')} of the instruction?"
+        if not typer.confirm(what, default=False, err=True):
+            raise typer.Exit(1)
+    study.variants.make(watch=say_making)
+    flags = {one.instruction: one.covariates.get("flags", "") for one in study.experiment.variants}
+    for text, flag in flags.items():
+        say(f"  {text}" + (f"  [{flag}]" if flag else ""))
+    screen.print()
+    edit = f"To edit them: {prepared.file.parent / 'paraphrases.json'}. Then: {_run(prepared, None)}"
+    if not yes and not study.source.files.responses.exists():
+        if not sys.stdin.isatty():
+            say(f"Nothing was asked with them: --yes approves them. {edit}", on=errors)
+            raise typer.Exit(1)
+        if not typer.confirm("Ask with these?", default=True, err=True):
+            say(edit, on=errors)
+            raise typer.Exit(1)
 
 
 def _run(prepared: Check, function: str | None) -> str:

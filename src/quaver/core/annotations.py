@@ -75,6 +75,12 @@ and ``quote_score`` is how like the text it is, 1 where nothing but case, spaces
 ``text_length`` is how many characters the text has.
 """
 
+SERVED: Final = ("served_host", "served_snapshot")
+"""The columns of what answered for a server: the host that a router names; the model and fingerprint.
+
+A study has them whose answers name either.
+"""
+
 GOLD_COLUMNS: Final = ("gold", "gold_probability", "gold_drawn", "gold_stratum", "gold_round")
 """The columns about an item's gold label: they have one value in all rows of an item."""
 
@@ -150,9 +156,10 @@ class AnswerRows:
             None where no answer is.
         whole: Makes the response at a place among the answers.
         quoted: Makes the response that a follow-up at a place quotes.
+        served: What answered, a column for each of `SERVED`; empty where that is not known.
     """
 
-    __slots__ = ("_quoted", "about", "conditions", "items", "repeats", "said", "whole")
+    __slots__ = ("_quoted", "about", "conditions", "items", "repeats", "said", "served", "whole")
 
     def __init__(
         self,
@@ -161,9 +168,11 @@ class AnswerRows:
         about: Sequence[Values | None] | None,
         whole: Callable[[int], Response],
         quoted: Callable[[int], Response],
+        served: Sequence[Sequence[str | None]] = (),
     ) -> None:
         self.conditions, self.items, self.repeats = places
         self.said, self.about, self.whole, self._quoted = said, about, whole, quoted
+        self.served = served
 
     @classmethod
     def of(cls, rows: Sequence[Row]) -> AnswerRows:
@@ -193,6 +202,7 @@ class AnswerRows:
             self.about and [self.about[index] for index in places],
             lambda index: self.whole(places[index]),
             lambda index: self._quoted(places[index]),
+            [[column[index] for index in places] for column in self.served],
         )
 
 

@@ -7,7 +7,7 @@ row. Only models behind a server write one: what runs in this process heeds what
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 State = Literal["sent", "honoured", "ignored", "capped", "refused", "dropped"]
@@ -93,3 +93,25 @@ def record_in(terms: str | None) -> dict[str, Any]:
     found = json.loads(record)
     knobs = {name: Knob(*values) for name, values in found["instrument"].items()}
     return {"knobs": knobs, "host": found.get("host", ""), "api": found.get("api", "")}
+
+
+def idle_knobs(instruments: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str, int]]:
+    """The knobs of which a server took several levels and showed no difference.
+
+    Args:
+        instruments: By model and decoding the records summed (`quaver.collect.run.ledger.instruments`).
+
+    Yields:
+        The model, the knob, and how many levels were sent.
+    """
+    for model, decodings in instruments.items():
+        for knob in KNOBS:
+            levels = [level for one in decodings.values() for level in one["knobs"].get(knob, ())]
+            sent = {json.dumps(value) for _, value, _, *_ in levels}
+            if len(sent) > 1 and all(state == "ignored" for _, _, state, *_ in levels):
+                yield model, knob, len(sent)
+
+
+def idle_words(model: str, knob: str, levels: int) -> str:
+    """What is said of an idle knob."""
+    return f"{knob} made no difference that the server of {model} shows: its {levels} levels are repeats"

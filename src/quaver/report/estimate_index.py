@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from quaver.core.column_names import in_words
+from quaver.core.instrument import idle_knobs
 from quaver.core.records import NO_LABEL, Estimate
 from quaver.core.rows import cell_columns, defined, of_measures
 
@@ -132,6 +133,11 @@ class Results:
         texts = {str(variant.get("instruction", "")).strip() for variant in self.variants}
         shortest = min(texts, key=len, default="")
         return len(texts) > 1 and bool(shortest) and all(text.endswith(shortest) for text in texts)
+
+    @cached_property
+    def idle(self) -> list[tuple[str, str, int]]:
+        """The models and knobs of which several levels made no difference; how many levels."""
+        return [*idle_knobs(self.lock.get("collection", {}).get("instrument", {}))]
 
     def variant_name(self, variant: str, without: str | None = None) -> str:
         """A variant by the factor levels that distinguish it from the others."""

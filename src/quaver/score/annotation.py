@@ -27,6 +27,7 @@ from quaver.core.annotations import (
     EVIDENCE_COLUMNS,
     FIELD,
     GOLD_COLUMNS,
+    SERVED,
     AnswerRows,
     Row,
     Values,
@@ -53,6 +54,7 @@ def _columns(
     """The columns that depend on the condition (a row each), and those that depend on the item."""
     own = [
         *ANNOTATION_COLUMNS,
+        *SERVED,
         *([FIELD] if fields_in(labels) else []),
         *(EVIDENCE_COLUMNS if quotes(labels) else []),
     ]
@@ -176,6 +178,7 @@ class Annotator:
         of: The follow-up that an evaluator reads, by the evaluator's name.
         gold: The columns about gold labels, a row for each item, where they are not the items' own.
         texts: Makes the text of an item, by its position, under a variant; without it no quote is placed.
+        served: Whether the answers say what answered for a server, which then stands in columns.
 
     Attributes:
         schema: The columns of the frames.
@@ -196,6 +199,7 @@ class Annotator:
         of: Mapping[str, str] | None = None,
         gold: pl.DataFrame | None = None,
         texts: Callable[[str, int], str] | None = None,
+        served: bool = False,
     ) -> None:
         fields = fields_in(labels)
         self._quotes = _Quotes([*variants], texts) if quotes(labels) else None
@@ -233,6 +237,8 @@ class Annotator:
             columns[FIELD] = pl.Categorical
         if self._quotes is not None:
             columns |= EVIDENCE_COLUMNS
+        self._served = SERVED if served else ()
+        columns |= dict.fromkeys(self._served, pl.Categorical)
         self.schema = pl.DataFrame(schema=columns).schema
 
     def frame(self, rows: Sequence[Row] | AnswerRows) -> pl.DataFrame:
@@ -258,6 +264,9 @@ class Annotator:
         shared = {name: column.gather(condition) for name, column in self._of_condition.items()}
         shared |= {name: column.gather(item) for name, column in self._of_item.items()}
         shared["repeat"] = pl.Series(rows.repeats, dtype=pl.Int32)
+        if self._served:
+            served = rows.served or [[None] * len(rows)] * len(SERVED)
+            shared |= {name: _texts(name, column) for name, column in zip(SERVED, served, strict=True)}
         variants = self._variant[condition]
         made: dict[tuple[str, int], pl.DataFrame] = {}
         for readings, places in groups:

@@ -425,6 +425,19 @@ def test_too_few_texts_ask_for_as_many_as_would_decide():
     assert recommendation(known, [at_the_bar]).needed == 0
 
 
+@pytest.mark.parametrize("source", ["host", "snapshot"])
+def test_what_answered_for_a_server_is_the_reason_where_most_flips_go_with_it(source):
+    changed = _MOVED | _NO_GOLD | {"flips_agreement": (0.2, 0.4)}
+
+    def reason(ends, explained):
+        details = {"explained": explained}
+        found = Estimate(f"served_flips_{source}", 0.3, *ends, n=100, cell={"model": "m"}, details=details)
+        return recommendation(changed, [found]).reason
+
+    given = [reason((0.1, 0.5), 0.8), reason((-0.1, 0.5), 0.8), reason((0.1, 0.5), 0.4)]
+    assert given == [f"moved by {source}", "unsteady", "unsteady"]
+
+
 @pytest.mark.parametrize(
     ("factor", "family", "reason"),
     [

@@ -12,7 +12,7 @@ from quaver.collect.run.progress import Price, Spent, kind_of
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import WRITTEN
 from quaver.collect.store.store_lock import REPAIR
-from quaver.core.instrument import KNOBS, record_in
+from quaver.core.instrument import idle_knobs, record_in
 from quaver.core.meter import TOKENS_A_CHARACTER, Traffic
 from quaver.core.number_format import moment
 from quaver.errors import StoreError
@@ -205,21 +205,11 @@ def instruments(store: Store) -> dict[str, dict[str, Any]]:
     return dict(found)
 
 
-def idle_knobs(store: Store) -> list[str]:
-    """A message for each knob of which a server took several levels, and showed no difference."""
+def idle_in(store: Store) -> list[tuple[str, str, int]]:
+    """The models and knobs of which a server took several levels, and showed no difference; how many."""
     if not store.value("SELECT 1 FROM terms WHERE asked LIKE '%\"ignored\"%' LIMIT 1"):
         return []
-    found = []
-    for model, decodings in instruments(store).items():
-        for knob in KNOBS:
-            levels = [level for one in decodings.values() for level in one["knobs"].get(knob, ())]
-            sent = {json.dumps(value) for _, value, _, _ in levels}
-            if len(sent) > 1 and all(state == "ignored" for _, _, state, _ in levels):
-                found.append(
-                    f"{knob} made no difference that the server of {model} shows: its {len(sent)} levels are "
-                    "repeats"
-                )
-    return found
+    return [*idle_knobs(instruments(store))]
 
 
 def without_words(entries: Iterable[Entry]) -> list[str]:

@@ -34,17 +34,21 @@ from quaver.collect.store.response_tables import (
 from quaver.collect.store.spill import Receipt, Spill, SpillFile
 from quaver.collect.store.store_lock import REPAIR
 from quaver.core.annotations import SHOWN, AnswerColumns, AnswerRows, Row, Values
+from quaver.core.instrument import record_in
 from quaver.core.meter import Traffic
 from quaver.core.records import Call, Response
 from quaver.core.response_validation import error_line, error_response
 from quaver.errors import StoreError
 
-_PLACED = 5
+_PLACED = 6
 _WHOLE = _PLACED + len(SUMMED.split(", "))
 """Where an answer's values begin and end in a row that was read."""
 
 _SAID = _WHOLE - len(COLUMNS.split(", "))
 """Where what a model said begins: text, finish, error, thinking, tokens."""
+
+_SERVED = [_SAID + COLUMNS.split(", ").index(name) for name in ("served_model", "fingerprint")]
+"""Where the server's names for the model and its configuration are."""
 
 _COUNTS = [_PLACED + index for index, name in enumerate(SUMMED.split(", ")) if name in WHOLE_NUMBERS]
 """Where the values are whole numbers, which are read as floats."""
@@ -234,12 +238,13 @@ class Store(Database):
         with self.translated(), closing(self._connect(check_same_thread=False)) as reader:
             if not after:
                 self._check_pages(reader)
+            hosts = _hosts(reader)
             some = "WHERE c.response > ? AND c.response <= ? ORDER BY c.response"
             rows = reader.execute(
                 f"{_placed_answers(reader)} {some}", (after, _LAST if last is None else last)
             )
             while part := rows.fetchmany(chunk):
-                yield self._answers(part)
+                yield self._answers(part, hosts)
 
     def _check_pages(self, reader: sqlite3.Connection) -> None:
         """Find damaged pages, whose rows SQLite would leave out without a word.
@@ -265,9 +270,10 @@ class Store(Database):
             if also:
                 some = f"{select} WHERE c.response IN (SELECT value FROM json_each(?))"
                 found += self.db.execute(some, (json.dumps(list(also)),)).fetchall()
-        return list(zip([row[3] for row in found], self._answers(found), strict=True)) if found else []
+            answers = self._answers(found, _hosts(self.db)) if found else ()
+        return list(zip([row[4] for row in found], answers, strict=True))
 
-    def _answers(self, rows: Sequence[tuple[Any, ...]]) -> AnswerRows:
+    def _answers(self, rows: Sequence[tuple[Any, ...]], hosts: Mapping[int, str]) -> AnswerRows:
         """The answers in rows of place, id, checksum, values, and the values of the quoted answer."""
         for row in damaged(rows, _PLACED - 1, slice(_PLACED, _WHOLE)):
             raise StoreError(
@@ -278,7 +284,7 @@ class Store(Database):
                 fix=REPAIR,
             )
         columns = list(zip(*rows, strict=True))
-        for name, places in zip(("condition", "item", "repeat"), columns, strict=False):
+        for name, places in zip(("condition", "item", "repeat"), columns[:3], strict=True):
             if {*map(type, places)} != {int} or min(places) < 0 or max(places) >= 2**31:
                 raise StoreError(
                     "the place of a stored answer is damaged",
@@ -296,7 +302,14 @@ class Store(Database):
             about,
             lambda index: response_of(_with_whole_numbers(rows[index])[_SAID:_WHOLE]),
             lambda index: response_of(rows[index][_WHOLE + 1 :]),
+            _served(columns, hosts),
         )
+
+    def names_servers(self) -> bool:
+        """Whether any answer names the model, the configuration or the host that gave it."""
+        named = "SELECT 1 FROM responses WHERE served_model IS NOT NULL OR fingerprint IS NOT NULL LIMIT 1"
+        with self.translated():
+            return self.value(named) is not None or bool(_hosts(self.db))
 
     def sources(self) -> list[dict[str, Any]]:
         """Every engine that answered, with its provenance and number of responses."""
@@ -371,9 +384,24 @@ def _placed_answers(db: sqlite3.Connection) -> str:
     """The query for the study's calls with their responses, and the responses that follow-ups quote."""
     names = [f"r.{name}{' + 0.0' * (name in WHOLE_NUMBERS)}" for name in SUMMED.split(", ")]
     some = ", ".join(("r.id", "r.checksum", *names))
-    rest = "JOIN responses r ON r.id = c.response"
+    place, rest = "SELECT c.condition, c.item, c.repeat, r.terms", "JOIN responses r ON r.id = c.response"
     if not has_quoting_follow_ups(db):
-        return f"SELECT c.condition, c.item, c.repeat, {some}, NULL FROM calls c {rest}"
+        return f"{place}, {some}, NULL FROM calls c {rest}"
     about = ", ".join(f"p.{name}" for name in COLUMNS.split(", "))
     quoted = "LEFT JOIN responses p ON p.id = c.parent"
-    return f"SELECT c.condition, c.item, c.repeat, {some}, c.parent, {about} FROM calls c {quoted} {rest}"
+    return f"{place}, {some}, c.parent, {about} FROM calls c {quoted} {rest}"
+
+
+def _hosts(db: sqlite3.Connection) -> dict[int, str]:
+    """The hosts that answered for a router, by the terms of their answers."""
+    rows = db.execute("SELECT id, asked FROM terms WHERE asked LIKE '%\"host\": %'")
+    return {number: host for number, asked in rows if (host := record_in(asked).get("host"))}
+
+
+def _served(columns: Sequence[Sequence[Any]], hosts: Mapping[int, str]) -> list[list[str | None]]:
+    """The hosts and snapshots of answers in columns; nothing where no server names either."""
+    models, prints = (columns[place] for place in _SERVED)
+    if not (hosts or any(models) or any(prints)):
+        return []
+    snapshots = [" ".join(map(str, filter(None, one))) or None for one in zip(models, prints, strict=True)]
+    return [[hosts.get(number) for number in columns[3]], snapshots]

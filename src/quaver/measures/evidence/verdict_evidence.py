@@ -25,6 +25,7 @@ from quaver.measures.evidence.beside_gold import gold
 from quaver.measures.evidence.judged_answers import ModelAnswers, at_once, complement
 from quaver.measures.evidence.label_flips import flips, label_kept, likeness
 from quaver.measures.evidence.prompt_choice import deviating_prompts, prompt_choice, prompts_seen
+from quaver.measures.stability.served_flips import served_flips
 from quaver.measures.validity.item_clusters import LENGTH, associated, traits
 from quaver.measures.variation.label_movement import label_movement
 from quaver.measures.variation.label_shares import label_shares
@@ -59,7 +60,7 @@ def verdict_evidence(
         seed: Of the random signs in `label_movement`.
 
     Returns:
-        What `answer_quality`, `flips`, `correctness`, `vouched_parts`, `prompts_seen`,
+        What `answer_quality`, `flips`, `served_flips`, `correctness`, `vouched_parts`, `prompts_seen`,
         `deviating_prompts` and `prompt_choice` give; what may be vouched for also of each prompt that may be
         chosen, with ``variant`` in the cell. An estimate without a value says why.
 
@@ -106,6 +107,7 @@ def _of_model(
 ) -> Iterator[Estimate]:
     asked = answers.answered
     yield from asked.labelled.take(flips)
+    yield from asked.labelled.take(served_flips)
     yield _label_in_use(asked.labelled)
     yield from correctness(answers)
     if not answers.labels.are_numbers:  # no label's share moves

@@ -39,6 +39,8 @@ Reason = Literal[
     "unsteady",
     "moved by order",
     "moved by format",
+    "moved by host",
+    "moved by snapshot",
     "unclear",
 ]
 """Why: what decided."""
@@ -65,6 +67,8 @@ NextStep = Literal[
     "vote over orders",
     "name the format",
     "lower the temperature",
+    "ask one host",
+    "ask one snapshot",
     "keep this prompt",
     "label the rest",
 ]
@@ -92,6 +96,8 @@ STEPS: Final[Mapping[Reason, NextStep]] = {
     "unsteady": "revise the prompt",
     "moved by order": "vote over orders",
     "moved by format": "name the format",
+    "moved by host": "ask one host",
+    "moved by snapshot": "ask one snapshot",
     "unclear": "add items",
 }
 """What to do about each cause."""

@@ -44,6 +44,7 @@ CONDITIONS: Final[Mapping[str, str]] = {
     "is_one_prompt": "not has('flips_prompts')",
     "is_stable": "low('flips_agreement') >= STEADY",
     "may_be_stable": "high('flips_agreement') >= STEADY",
+    "is_unsteady": "low('flips_repeats') > 0.1 if is_one_prompt else not may_be_stable",
     "is_right": "labels.given_correct in ('right', 'as good as coders')",
     # never given, though four texts have it (one more for each tenfold of classes), or surely often missed
     "is_missed": "(found == 0 and texts >= 3 + log10(parts)) or high < 0.7",

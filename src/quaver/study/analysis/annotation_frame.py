@@ -68,9 +68,10 @@ def rescored(study: StudySource, evaluators: Sequence[str] | None = None) -> pl.
         )
     of = readable(study, study.plugins.follow_ups(evaluators))
     design = _design(study.experiment, study.plugins.evaluators(evaluators), of, has_texts=study.has_texts)
-    annotator = Annotator(**design, gold=_gold_columns(study) if has_sample(study) else None)
+    gold = _gold_columns(study) if has_sample(study) else None
     with study.answers() as store:
         _check_placed(study, store)
+        annotator = Annotator(**design, gold=gold, served=store.names_servers())
         if store.read_only:
             frame = annotate(store.read(), annotator)
         else:

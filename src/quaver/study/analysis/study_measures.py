@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import polars as pl
 
+from quaver.collect.run.ledger import idle_in
 from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.core.column_names import column_of
+from quaver.core.records import Decoding
 from quaver.core.seeds import derive
 from quaver.design.calls.experiment import Experiment
 from quaver.design.spec import MeasureSpec, StudySpec
@@ -65,11 +68,38 @@ def measurable(study: StudySource, frame: pl.DataFrame | None = None) -> pl.Data
         ]
         evaluator, decoding = pl.col("evaluator").cast(pl.String), pl.col("decoding").cast(pl.String)
         frame = frame.filter(~(evaluator.is_in(readers) & decoding.is_in(blind)))
+        frame = _pooled(study, frame)
     coders = gold_coders(study)
     if coders.width == 1 or "item" not in frame.columns:
         return frame
     labels = coders.with_columns(pl.col("item").cast(frame.schema["item"]))
     return frame.join(labels, on="item", how="left", maintain_order="left")
+
+
+def _pooled(study: StudySource, frame: pl.DataFrame) -> pl.DataFrame:
+    """Annotations whose decodings differ in more than a knob that made no difference: others are repeats."""
+    if not study.files.responses.exists():
+        return frame
+    with study.answers() as store:
+        idle = idle_in(store)
+    for model, knob, _ in idle:
+        alike: dict[Decoding, list[str]] = defaultdict(list)
+        for name, one in study.experiment.decodings.items():
+            if hasattr(one, knob):
+                alike[replace(one, name="", grid=(), **{knob: getattr(Decoding(""), knob)})].append(name)
+        own = pl.col("model").cast(pl.String) == model
+        if knob in frame.columns:
+            frame = frame.with_columns(pl.when(~own).then(knob))
+        for names in alike.values():
+            decoding = pl.col("decoding").cast(pl.String)
+            place = decoding.replace_strict(names, range(len(names)), default=None, return_dtype=pl.Int32)
+            pooled = own & place.is_not_null()
+            repeat = pl.col("repeat") + place * (pl.col("repeat").max() + 1)
+            frame = frame.with_columns(
+                repeat=pl.when(pooled).then(repeat).otherwise("repeat"),
+                decoding=pl.when(pooled).then(pl.lit(names[0])).otherwise(decoding).cast(pl.Categorical),
+            )
+    return frame
 
 
 def gold_coders(study: StudySource) -> pl.DataFrame:

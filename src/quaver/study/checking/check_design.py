@@ -219,8 +219,9 @@ def _designed(
     forms = prompts if prompts < REORDERED_FROM else (prompts + 1) // 2
     texts = (row.text(table.text) for row in rows.rows)
     language = language_of_prompts(given["language"], instruction, texts)
+    writer = _writer(given, asked) if forms > 1 and not own else ""
     instructions = instruction_texts(
-        instruction, 1 if own else forms, fields=bool(table.fields), language=language
+        instruction, 1 if own or writer else forms, fields=bool(table.fields), language=language
     )
     design = CheckDesign(
         name=name,
@@ -237,8 +238,20 @@ def _designed(
         options=given,
         definitions=book,
         in_function=own,
+        writer=writer,
+        written=forms - 1 if writer else 0,
     )
     return table, design, functions
+
+
+def _writer(given: CheckOptions, asked: str | Mapping[str, Any]) -> str | Mapping[str, Any]:
+    """The model that puts an instruction in other words: the labelled one by its name, or another."""
+    writer, named = given["paraphrase_with"], str(_made(asked)["name"])
+    if writer is None or writer in (given["model"], named):
+        return named if writer else ""
+    is_there = given["base_url"] is not None and "/" not in writer and writer != BUNDLED
+    beside = {name: value for name, value in _asked_of_model(given).items() if name == "key" and is_there}
+    return _made(model_entry(writer, given["base_url"] if is_there else None, beside)[0])
 
 
 def _read(data: Any, to: str | Path | None, written: Mapping[str, str]) -> tuple[Path, Table]:
@@ -316,7 +329,8 @@ def _made(model: str | Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _decided(study: Study, table: TextTable, design: CheckDesign) -> list[Decision]:
     """What was decided beside the columns: texts, language, form of the answers, instruction; and hints."""
-    items = study.experiment.items
+    source = asking(study.source)
+    items = (source.with_stand_ins() if source.lacks_paraphrases else source).experiment.items
     drawn = {item.gold for item in items}
     missed = [label for label in table.labels if table.counts[label] and label not in drawn]
     return _said(

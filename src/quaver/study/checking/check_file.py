@@ -42,6 +42,8 @@ class CheckDesign:
         definitions: What labels mean, where a coding sheet says so.
         in_function: Whether the model is a function of the text alone, which holds the instruction itself.
         language: That of the words that Quaver adds to the prompts.
+        writer: The model that puts the instruction in other words, if one is to: its name, or all of it.
+        written: In how many.
     """
 
     name: str
@@ -58,11 +60,18 @@ class CheckDesign:
     definitions: Mapping[str, str] = field(default_factory=dict)
     in_function: bool = False
     language: str = ENGLISH
+    writer: str | Mapping[str, Any] = ""
+    written: int = 0
+
+    @property
+    def forms(self) -> int:
+        """In how many forms the instruction is asked."""
+        return len(self.instructions) + self.written
 
     @property
     def prompts(self) -> int:
         """How many prompts there are."""
-        return len(self.instructions) * (1 + self.reorders)
+        return self.forms * (1 + self.reorders)
 
 
 def study_text(

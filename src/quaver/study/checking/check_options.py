@@ -47,6 +47,9 @@ class CheckOptions(TableOptions, total=False):
         compare: Columns whose groups of texts are compared (party, language).
         ignore: Columns that are nothing of all this, though they look like it.
         instruction: What to ask about each text. A plain default asks which label fits best.
+        paraphrase_with: A model that puts the instruction in other words, which are shown before they are
+            used: the labelled model's name, or another's. Left out, what stands before your own instruction
+            varies.
         language: That of the words that Quaver adds to the prompts, by its code: ``de``, ``fr``, ``zh``. Left
             out, it is that of the instruction, or of the texts.
         n: How many texts to ask about: they are drawn at random. Where others have true labels, up to twice
@@ -86,6 +89,7 @@ class CheckOptions(TableOptions, total=False):
     compare: Annotated[Sequence[str], Option("Compare the texts by these columns: party,language.", ())]
     ignore: Annotated[Sequence[str], Option("Columns to leave out of account.", ())]
     instruction: Annotated[str | None, Option("What to ask about each text.")]
+    paraphrase_with: Annotated[str | None, Option("A model that puts your instruction in other words.")]
     language: Annotated[str | None, Option("The language of the prompts: de, fr, zh.")]
     n: Annotated[int, Option("Ask about this many texts, and those with true labels.", 50, least=1)]
     prompts: Annotated[int, Option("Ask with this many prompts.", 10, least=1)]

@@ -11,7 +11,7 @@ from quaver.collect.run.ledger import (
     Entry,
     changed,
     errors_by_kind,
-    idle_knobs,
+    idle_in,
     ledger,
     pace,
     spent,
@@ -20,6 +20,7 @@ from quaver.collect.run.ledger import (
 from quaver.collect.store.batch_rows import StoredBatches
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.store_lock import collected_since, who_collects
+from quaver.core.instrument import idle_words
 from quaver.core.rows import Rows
 from quaver.study.analysis.annotation_frame import changed_models
 from quaver.study.sources.study_source import StudySource
@@ -150,7 +151,7 @@ def status_in(study: StudySource, store: Store | None, process: int | None) -> S
             "rate": pace(store, since=collected_since(study.folder)) if process else 0.0,
             "waiting": store.waiting() if process is None else 0,
             "batches": _batches(study, store),
-            "idle_knobs": idle_knobs(store),
+            "idle_knobs": [idle_words(*one) for one in idle_in(store)],
         }
         total -= store.calls.unfollowed()
     used = spent(entries, prices)

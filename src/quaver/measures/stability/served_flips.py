@@ -1,0 +1,151 @@
+"""What the host and the snapshot that answer change: flips between two of them, beyond those within one.
+
+A router passes requests on to hosts whose copies of a model differ (in precision, for one), and a provider
+replaces a snapshot under the same name. Answers of both are then mixed in one study.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quaver.core.annotations import SERVED
+from quaver.core.records import Estimate
+from quaver.core.rows import Presentation
+from quaver.estimation.coded_columns import Ints
+from quaver.estimation.declaration import measure
+from quaver.estimation.jackknife import Floats
+from quaver.estimation.means import quotient
+from quaver.estimation.measure_input import MeasureInput, arranged
+from quaver.estimation.statistic import Cell, Statistic
+
+_PAIRS: Final = 200
+"""About so many pairs of prompts are compared; of more prompts, each with those that follow it."""
+
+_NAMES: Final = {"served_host": "host", "served_snapshot": "snapshot"}
+
+
+class _Counts(NamedTuple):
+    """Pairs of answers by two prompts (or the same) and item: of two sources, of one; and those that differ.
+
+    Each of shape (items, pairs of prompts).
+    """
+
+    apart: Floats
+    apart_differ: Floats
+    same: Floats
+    same_differ: Floats
+
+    def gap(self, weights: Floats) -> Floats:
+        """Σ_s w_s (D_apart − D_same) / Σ_s w_s, with w_s = apart_s same_s / (apart_s + same_s)."""
+        apart, apart_differ, same, same_differ = (weights @ one for one in self)
+        both = apart + same
+        above = quotient(apart_differ * same - same_differ * apart, both)
+        weight = np.nansum(quotient(apart * same, both), 1, keepdims=True)
+        return quotient(np.nansum(above, 1, keepdims=True), weight)
+
+
+@measure(
+    title="What another host or snapshot of the model changes",
+    axis="more flips between two than within one",
+    section="stability",
+    unit="difference",
+    better="lower",
+    null=0.0,
+    parts={
+        f"_{name}": Presentation(
+            title=f"What another {name} of the model changes",
+            axis=f"more flips between two {name}s than within one",
+            unit="difference",
+            better="lower",
+            null=0.0,
+        )
+        for name in _NAMES.values()
+    },
+)
+def served_flips(data: MeasureInput) -> Iterator[Estimate]:
+    """How many more labels flip between two hosts (or two snapshots) of a model than within one.
+
+    Of two answers to one prompt about one item, or to two prompts about it, D_apart is the share that differ
+    where two hosts gave them, D_same where one host did. ``served_flips_host`` is Σ_s w_s (D_apart − D_same)
+    / Σ_s w_s over the pairs s of prompts (a prompt with itself among them), w_s = n_apart n_same / (n_apart +
+    n_same): the risk difference of Mantel and Haenszel. Prompts that a host answered more often than another
+    so explain nothing. ``served_flips_snapshot`` is the same of the model and fingerprint that the server
+    names. In the details ``explained``, the share of all flips that would be gone had one host answered.
+    Undefined where one host answered, or no pair of prompts has pairs of both kinds.
+
+    Returns:
+        For each cell an estimate of each column that the annotations have (``served_host``,
+        ``served_snapshot``).
+
+    Four answers to one prompt about each of two items, two by each host; the hosts disagree about the second:
+
+    >>> frame = {"item": [1] * 4 + [2] * 4, "repeat": [0, 1, 2, 3] * 2, "label": list("aaaaaabb"),
+    ...     "served_host": ["Together", "Together", "DeepInfra", "DeepInfra"] * 2}
+    >>> (found,) = served_flips(frame)
+    >>> found.measure, found.value  # 4 of 8 pairs of two hosts differ, none of 4 pairs of one
+    ('served_flips_host', 0.5)
+    """
+    for column in SERVED:
+        if column in data.gathered.columns:
+            codes = data.gathered[column].cast(str).rank("dense").cast(float).fill_null(np.nan).to_numpy()
+            for cell in data.cells(raters=("repeat",), within=("decoding", "variant")):
+                yield cell.estimated(_between(cell, arranged(codes, cell), _NAMES[column]))
+
+
+def _between(cell: Cell, sources: Floats, name: str) -> Statistic:
+    """What pairs of answers of two sources have more of flips than pairs of one."""
+    answered = np.isfinite(sources) & (cell.codes >= 0)
+    there = np.unique(sources[answered])
+    statistic = Statistic(
+        part=f"_{name}",
+        method=f"share of pairs of answers that differ, of two {name}s less of one, by pair of prompts",
+        reason=f"one {name} answered" if len(there) else f"no {name} is known",
+        n=0,
+        ends=(-1.0, 1.0),
+    )
+    if len(there) < 2:
+        return statistic
+    counts = _counted(cell, np.where(answered, sources, -1).astype(np.int64))
+    if not ((counts.apart.sum(0) > 0) & (counts.same.sum(0) > 0)).any():
+        return replace(statistic, reason="no two answers to compare within one and between two")
+    gap = float(counts.gap(np.ones((1, len(cell.items))))[0, 0])
+    flips = float(counts.apart_differ.sum() + counts.same_differ.sum())
+    explained = gap * float(counts.apart.sum()) / max(1.0, flips)
+    return replace(
+        statistic,
+        under=counts.gap,
+        reason=None,
+        n=cell.units.touched(np.asarray((counts.apart + counts.same).any(1))),
+        details={"sources": len(there), "explained": max(0.0, min(1.0, explained))},
+    )
+
+
+def _counted(cell: Cell, sources: Ints) -> _Counts:
+    """The pairs of answers of each pair of prompts."""
+    decodings = [where.get("decoding", "") for where in cell.strata]
+    reach = max(1, _PAIRS // max(1, len(decodings)))
+    columns: list[list[NDArray[np.float64]]] = [[], [], [], []]
+    for first, decoding in enumerate(decodings):
+        for second in range(first, min(first + reach + 1, len(decodings))):
+            if decodings[second] == decoding:
+                for column, counted in zip(columns, _of_pair(cell, sources, first, second), strict=True):
+                    column.append(counted)
+    empty = np.zeros((len(cell.items), 0))
+    return _Counts(*(np.stack(column, 1) if column else empty for column in columns))
+
+
+def _of_pair(cell: Cell, sources: Ints, first: int, second: int) -> Iterator[Floats]:
+    """By item: pairs of two sources, those that differ, pairs of one source, those that differ."""
+    known = (sources[:, first, :, None] >= 0) & (sources[:, second, None, :] >= 0)
+    if first == second:
+        known &= np.triu(np.ones(known.shape[1:], bool), 1)
+    apart = sources[:, first, :, None] != sources[:, second, None, :]
+    differ = cell.codes[:, first, :, None] != cell.codes[:, second, None, :]
+    for kind in (known & apart, known & ~apart):
+        yield kind.sum((1, 2), dtype=np.float64)
+        yield (kind & differ).sum((1, 2), dtype=np.float64)
