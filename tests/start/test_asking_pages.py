@@ -43,3 +43,29 @@ def test_what_a_failing_server_says_is_text(browser, tmp_path):
         assert "49" not in said.all_inner_texts()
         walk.context.close()
     assert walk.wrong == []
+
+
+def rewording(body, path, n):
+    """A server that puts a question in other words, and labels."""
+    asked = str(body["messages"])
+    words = ("Say", "Judge", "Decide", "State", "Tell", "Determine")[n % 6]
+    return chat(body, f"{words} what it says of the plan." if "New instruction" in asked else "favor")
+
+
+def test_a_models_words_for_the_question_are_shown_before_they_are_asked(browser, tmp_path):
+    models = {"/v1/models": {"data": [{"id": "gpt-5-mini"}]}}
+    with rigged(rewording, models) as rig, started(tmp_path, {"OPENAI_BASE_URL": rig.url}) as address:
+        walk = Walk(browser, address)
+        walk.upload(REFORM)
+        walk.to_the_model("What does it say of the reform?")
+        walk.click("text=Next: the plan")
+        walk.at("plan")
+        walk.click("text=Have the model reword your question")
+        walk.click("button:has-text('Have 4 paraphrases written')")
+        table = walk.page.locator("table", has_text="what it lacks")
+        table.wait_for()
+        assert "Judge what it says of the plan." in table.inner_text()
+        assert all("New instruction" in str(body) for _, _, body in rig.sent)
+        walk.page.locator("button:has-text('Ask ')").wait_for()
+        walk.context.close()
+    assert walk.wrong == []

@@ -67,9 +67,11 @@ class Walk:
         self.page.wait_for_url(f"**/{step}")
         self.page.locator(THERE[step]).first.wait_for()
 
-    def to_the_model(self):
+    def to_the_model(self, question=""):
         self.click("text=Next: the codebook")
         self.at("codebook")
+        if question:
+            self.fill("textarea", question)
         self.click("text=Next: the model")
         self.at("model")
 

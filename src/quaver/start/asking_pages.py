@@ -21,7 +21,7 @@ from quaver.start.page_frame import (
     words,
 )
 from quaver.study.checking.check_design import MOST, Check, left_to_ask, spends
-from quaver.study.checking.check_options import READERS
+from quaver.study.checking.check_options import BUNDLED, READERS
 from quaver.study.collection.forecast import Forecast
 from quaver.study.collection.study_status import StudyStatus
 
@@ -50,7 +50,7 @@ async def plan(page: StepPage) -> None:
         if planned is None:
             return
         with shown:
-            _show_plan(page, *planned)
+            await _show_plan(page, change, *planned)
         page.retell(begun.command())
 
     async def change(**options: Any) -> None:
@@ -86,7 +86,9 @@ def ask_for(forecast: Forecast, money: bool) -> str:
     return f"Ask {forecast.calls - forecast.stored:,} times{price}"
 
 
-def _show_plan(page: StepPage, prepared: Check, forecast: Forecast, money: bool) -> None:
+async def _show_plan(page: StepPage, change: Any, prepared: Check, forecast: Forecast, money: bool) -> None:
+    if not _show_questions(page, change, prepared):
+        return
     items = prepared.study.experiment.items
     beside, by_hand = sum(item.beside for item in items), sum(bool(item.known_gold) for item in items)
     drawn = forecast.items - beside
@@ -117,6 +119,30 @@ def _show_plan(page: StepPage, prepared: Check, forecast: Forecast, money: bool)
         main_button("All is answered: see the verdict", lambda: page.go("verdict"))
     else:
         main_button(ask_for(forecast, money), ask)
+
+
+def _show_questions(page: StepPage, change: Any, prepared: Check) -> bool:
+    """Offer to have a model put the question in other words, and show these; whether there are any to ask."""
+    study, design = prepared.study, prepared.design
+    if not design.writer:
+        if design.is_own and design.forms > 1:
+            model = page.begun.options.get("model", BUNDLED)
+            other_button("Have the model reword your question", lambda: change(paraphrase_with=model))
+        return True
+    other_button("Vary only what stands before your question", lambda: change(paraphrase_with=None))
+    if study.source.lacks_paraphrases:
+
+        async def write() -> None:
+            if await page.do(study.variants.make) is not None:
+                await change()
+
+        main_button(f"Have {count(design.written, 'paraphrase')} written", write)
+        return False
+    texts = {one.instruction: str(one.covariates.get("flags", "")) for one in study.experiment.variants}
+    facts_table(
+        ("question", "what it lacks"), texts.items(), "The model’s words for your question: read them"
+    )
+    return True
 
 
 class RunPanel:

@@ -38,7 +38,7 @@ from quaver.study.imports.columns import Table, table_of
 from quaver.study.imports.import_options import written_in
 from quaver.study.session import Study
 from quaver.study.sources.prices import price_given
-from quaver.study.sources.study_file_source import asking
+from quaver.study.sources.study_file_source import StudyFile, asking
 
 MOST: Final = len(words_by_language()[ENGLISH]["plain"])
 """The most instructions, the original among them; other languages have fewer."""
@@ -165,15 +165,21 @@ def spends(study: Study) -> bool:
     return any(price != Price(0.0, 0.0, 0.0) for name, price in prices.items() if name not in functions)
 
 
+def _foreseen(study: Study) -> StudyFile:
+    """A study's source, with stand-ins for paraphrases that a model has yet to make."""
+    source = asking(study.source)
+    return source.with_stand_ins() if source.lacks_paraphrases else source
+
+
 def left_to_ask(study: Study, *, pilot: bool = False) -> Forecast:
     """What a study takes, once it has its keys; with a pilot, a free model is asked a little for its pace."""
     forecast = study.plan()
     if forecast.stored == forecast.calls:
         return forecast
-    for model in asking(study.source).models.values():
+    for model in _foreseen(study).models.values():
         if isinstance(model, Keyed):
             model.check_key()
-    if not pilot or spends(study) or forecast.seconds is not None:
+    if not pilot or spends(study) or study.source.lacks_paraphrases or forecast.seconds is not None:
         return forecast
     return study.plan(pilot=_PILOT)
 
@@ -329,8 +335,7 @@ def _made(model: str | Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _decided(study: Study, table: TextTable, design: CheckDesign) -> list[Decision]:
     """What was decided beside the columns: texts, language, form of the answers, instruction; and hints."""
-    source = asking(study.source)
-    items = (source.with_stand_ins() if source.lacks_paraphrases else source).experiment.items
+    items = _foreseen(study).experiment.items
     drawn = {item.gold for item in items}
     missed = [label for label in table.labels if table.counts[label] and label not in drawn]
     return _said(
