@@ -106,7 +106,7 @@ def test_a_model_puts_the_instruction_in_other_words_and_they_are_shown_first(tm
         words += ["--base-url", provider.url, "--price", "0.1/0.2", "--paraphrase-with", "m", "--n", "6"]
         words += ["--instruction", "Is the tone positive or negative?"]
         refused = CliRunner().invoke(app(), [*words, "--budget", "1"])  # to spend, not to use what it writes
-        about_texts = [body for _, _, body in provider.sent if "thing" in str(body)]
+        about_texts = [body for _, _, body in provider.sent if "indeed" in str(body)]
         shown = [
             *("Decide whether it is positive or negative.", "State whether it is positive or negative."),
             "Judge whether it is good.  [lost labels: positive, negative]",
