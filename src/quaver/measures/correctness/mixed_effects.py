@@ -65,6 +65,8 @@ _CLOSE: Final = 1e-3
 """How near the ends of a profile interval are found, in log odds."""
 _FURTHEST: Final = 30.0
 """Log odds beyond which a coefficient or a standard deviation has no finite estimate."""
+_EVERYWHERE: Final = (-np.inf, np.inf)
+"""The ends of an interval that is not made."""
 
 
 @measure(
@@ -104,7 +106,8 @@ def mixed_effects(
     Undefined where the answers are all right or all wrong, a column does not vary, levels were not asked in
     all combinations that the formula needs, a coefficient has no finite estimate (its level is always right
     or always wrong), or the fit fails: the reason says which. Where few items leave the intercept or the
-    standard deviation open on one side, it has no interval.
+    standard deviation open on one side, it has no interval, nor without resamples: the profile likelihood
+    takes most of the time.
 
     Args:
         formula: ``"correct ~ treatment * temperature"``, of the frame's columns; by default the intercept
@@ -158,7 +161,8 @@ def mixed_effects(
         where = cell.rows[place] if factors else np.empty(0, np.int32)
         columns = {series.name: series.gather(where) for series in factors}
         rows = pl.DataFrame({**columns, _CORRECT: judged.right[place], **units, _ITEM: place[0]})
-        yield from _estimates(rows, formula, terms, [*units, _ITEM], blank)
+        profiled = data.resampling.resamples > 0
+        yield from _estimates(rows, formula, terms, [*units, _ITEM], blank, profiled=profiled)
 
 
 def _estimates(
@@ -167,6 +171,8 @@ def _estimates(
     terms: Sequence[tuple[str, ...]],
     units: Sequence[str],
     blank: Estimate,
+    *,
+    profiled: bool,
 ) -> Iterator[Estimate]:
     """The coefficients, the standard deviation, and the test of all interactions, where there are any."""
     groups, level = rows[units[0]].n_unique(), blank.confidence_level
@@ -189,7 +195,7 @@ def _estimates(
         wide = max(plain, robust) ** 0.5
         low, high = value - critical * wide, value + critical * wide
         if name == "Intercept":
-            ends = whole.ends(index, whole.fall(level, groups))
+            ends = whole.ends(index, whole.fall(level, groups)) if profiled else _EVERYWHERE
             low, high = min(low, ends[0]), max(high, ends[1])
         term = replace(blank, cell={**blank.cell, "term": name}, reason=_SEPARATED)
         details = {
@@ -212,7 +218,7 @@ def _estimates(
         cell={**blank.cell, "term": f"1 | {_ITEM}"},
         details={"groups": groups, "log_likelihood": whole.log_likelihood},
     )
-    yield _within(found, *whole.ends(-1, critical**2))
+    yield _within(found, *(whole.ends(-1, critical**2) if profiled else _EVERYWHERE))
     if only is not None:
         tested = [at for at, name in enumerate(names) if name not in only[0]]
         chi2 = max(0.0, 2 * (whole.log_likelihood - only[1].log_likelihood))
@@ -376,6 +382,8 @@ def _unfitted(found: str) -> MeasureError:
 
 def _by_item(item: Ints, values: Floats) -> Floats:
     """Sums over each item's rows."""
+    if (np.diff(item) >= 0).all():
+        return np.add.reduceat(values, np.flatnonzero(np.diff(item, prepend=-1)), axis=0)
     sums = np.zeros((int(item.max()) + 1, *values.shape[1:]))
     np.add.at(sums, item, values)
     return sums
