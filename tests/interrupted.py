@@ -1,12 +1,14 @@
 """Commands that are interrupted at each change of a file: killed there, or refused by the system.
 
-A scenario is a module with functions of a folder: ``before`` makes what is there, ``command`` is interrupted.
+A scenario is a module, or a class in one (``module:Name``), with functions of a folder: ``before`` makes what
+is there, ``command`` is interrupted.
 Each interruption is a process of its own, forked from one that has imported everything and computed nothing.
 """
 
 import errno
 import json
 import os
+import random
 import re
 import signal
 import subprocess
@@ -20,18 +22,21 @@ from shutil import copytree, rmtree
 _ROOT = Path(__file__).parents[1]
 _TIMES = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)?)?")
 _TOUCHING = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate", "os.link", "open")
+_PICTURE = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9" width="9" height="9"></svg>'
 _WAYS = {"killed": None, "full": errno.ENOSPC, "read-only": errno.EROFS}
 
 
-def interruptions(scenario, folder, way, most):
-    """What came of interrupting a scenario's command at up to so many of its changes, spread evenly.
+def interruptions(scenario, folder, way, most, seed=""):
+    """What came of interrupting a scenario's command at up to so many of its changes.
+
+    They are spread evenly, or drawn with a seed.
 
     Returns:
         ``whole``: what is there after it ran whole; ``changes``: how many changes that took; ``wrong``: for
         each change at which it was interrupted and then came out differently, how.
     """
     done = subprocess.run(
-        [sys.executable, "-m", "tests.interrupted", scenario, str(folder), way, str(most)],
+        [sys.executable, "-m", "tests.interrupted", scenario, str(folder), way, str(most), str(seed)],
         cwd=_ROOT,
         capture_output=True,
         text=True,
@@ -152,10 +157,26 @@ def _after(scenario, folder, file):
 
 
 def _main():
-    name, home, way, most = sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4])
-    for module in ("study.labelling.labelling", "study.gold_sample.study_gold", "bundles.packing"):
-        import_module(f"quaver.{module}")  # once, not in every process
-    scenario = import_module(name)
+    name, home, way, most, seed = sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]), sys.argv[5]
+    used = ("study.labelling.labelling", "study.study_report", "bundles.packing", "start.begun_check")
+    for module in (
+        *(f"quaver.{one}" for one in used),
+        "scipy.stats",
+        "scipy.optimize",
+        "scipy.sparse.csgraph",
+    ):
+        import_module(module)  # once, not in every process
+    pages = import_module("quaver.report.page_templates")._environment()
+    for name in pages.list_templates(["html"]):
+        pages.get_template(name)
+    svg = import_module(
+        "quaver.report.charts.svg"
+    )  # drawing takes a second a picture, and decides nothing here
+    svg._drawn = lambda specification: _PICTURE
+    svg.FORMATS = dict.fromkeys(svg.FORMATS, str.encode)
+    module, _, part = name.partition(":")
+    scenario = import_module(module)
+    scenario = getattr(scenario, part) if part else scenario
     # The same place each time, as paths stand in some files.
     start, folder, file = home / "start", home / "at", home / "kept.json"
 
@@ -180,6 +201,8 @@ def _main():
     kept, result, paid, _ = json.loads(file.read_text())
     wrong, words = {}, set()
     moments = sorted({round(one * (changes - 1) / max(1, most - 1)) for one in range(most)})
+    if seed:
+        moments = sorted(random.Random(seed).sample(range(changes), min(most, changes)))
     for moment in moments:
         rmtree(folder)
         copytree(start, folder)
