@@ -136,7 +136,7 @@ tex:
 	  || echo "pdflatex is not installed: the tables' LaTeX will not be compiled"
 
 # The extras that the default environment has, and those that heavy.lock adds.
-LIGHT := --extra evidence --extra local --extra pandas --extra start --extra view
+LIGHT := --extra evidence --extra local --extra pandas --extra start --extra stats --extra view
 MORE := $(LIGHT) --extra gpt4all --extra pegasus --extra ray --extra testing
 
 # After a change of the dependencies in pyproject.toml. No address is recorded.

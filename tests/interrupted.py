@@ -167,8 +167,8 @@ def _main():
     ):
         import_module(module)  # once, not in every process
     pages = import_module("quaver.report.page_templates")._environment()
-    for name in pages.list_templates(["html"]):
-        pages.get_template(name)
+    for page in pages.list_templates(["html"]):
+        pages.get_template(page)
     svg = import_module(
         "quaver.report.charts.svg"
     )  # drawing takes a second a picture, and decides nothing here
