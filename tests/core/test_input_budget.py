@@ -18,6 +18,8 @@ ROOT = Path(quaver.__file__).parent
 
 COUNTED = {
     "core/input_budget.py": "the helper itself",
+    "design/items/record_files.py": "packed files are counted as they unpack",
+    "design/items/statistics_files.py": "bytes and cells are counted before",
     "design/items/spreadsheet_engine.py": "a process with a limit of memory",
     "models/served/batch_http.py": "replies are counted as they come",
     "models/served/http_pool.py": "replies are counted as they come",

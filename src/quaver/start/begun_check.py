@@ -89,7 +89,7 @@ class Here:
         """Begin a check of a table in a folder of its own."""
         folder = _free(self.folder, f"{source.stem}-check")
         with writing(self.folder):
-            folder.mkdir()
+            folder.mkdir(exist_ok=True)
         begun = BegunCheck(folder)
         begun.write(source, given or {})
         return begun
@@ -126,9 +126,9 @@ def _stamp(path: Path) -> tuple[int, int]:
 
 
 def _free(folder: Path, stem: str, ending: str = "") -> Path:
-    """A path at which nothing is yet."""
+    """A path at which nothing is yet, or no more than a killed process had begun to write."""
     path, number = folder / f"{stem}{ending}", 1
-    while path.exists():
+    while path.exists() and not (path.is_dir() and all(one.suffix == ".part" for one in path.iterdir())):
         number += 1
         path = folder / f"{stem}-{number}{ending}"
     return path

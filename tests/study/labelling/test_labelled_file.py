@@ -1,10 +1,12 @@
 """The labelled copy of a table, in each format: what was there stays, and each label stands in its row."""
 
 import csv
+import gzip
 import json
 import sys
 import zipfile
 
+import pandas as pd
 import polars as pl
 import pytest
 import xlsxwriter
@@ -71,6 +73,77 @@ def test_parquet_gains_columns(tmp_path):
     found = pl.read_parquet(labelled(path, ["a", None]))
     assert found.drop("label").equals(frame)
     assert found["label"].to_list() == ["a", None]
+
+
+TABLE = pl.DataFrame(
+    {"id": ["01", "b", "c"], "n": [1, None, 3], "x": [0.5, 2.0, None], "text": ["é, ö", 'a "b"', "=1+1"]}
+)
+
+
+def _written_as(ending, path):
+    if ending == ".csv.gz":
+        path.write_bytes(gzip.compress(TABLE.write_csv().encode()))
+    elif ending in (".sav", ".dta"):
+        library = pytest.importorskip("pyreadstat")
+        codes = {"n": {1: "for", 3: "against"}}
+        getattr(library, f"write_{ending[1:]}")(TABLE, path, variable_value_labels=codes)
+    elif ending == ".parquet":
+        TABLE.to_pandas().astype({"n": "Int64"}).set_index("id").to_parquet(path)
+    elif ending == ".json":
+        path.write_text(json.dumps({"about": "this", "rows": TABLE.to_dicts()}))
+    elif ending == ".jsonl":
+        TABLE.write_ndjson(path)
+    else:
+        TABLE.write_csv(path, separator="\t" if ending == ".tsv" else ",")
+
+
+READERS = {
+    ".csv": lambda path: [pl.read_csv(path, infer_schema_length=0), pd.read_csv(path, dtype=str)],
+    ".tsv": lambda path: [pl.read_csv(path, separator="\t"), pd.read_csv(path, sep="\t")],
+    ".csv.gz": lambda path: [pl.read_csv(path), pd.read_csv(path)],
+    ".jsonl": lambda path: [pl.read_ndjson(path), pd.read_json(path, lines=True)],
+    ".json": lambda path: [pd.DataFrame(json.loads(path.read_text())["rows"])],
+    ".parquet": lambda path: [pl.read_parquet(path), pd.read_parquet(path)],
+    ".sav": lambda path: [pd.read_spss(path), pd.read_spss(path, convert_categoricals=False)],
+    ".dta": lambda path: [pd.read_stata(path), pd.read_stata(path, convert_categoricals=False)],
+}
+
+
+@pytest.mark.parametrize("ending", READERS)
+def test_the_copy_is_the_table_with_a_column_more(ending, tmp_path):
+    """Whoever reads both, with the types, labels and index that the reader finds."""
+    path = tmp_path / f"t{ending}"
+    _written_as(ending, path)
+    copy = labelled(path, ["for", None, "against"])
+    assert copy.name == f"t-labelled{ending}"
+    for before, after in zip(READERS[ending](path), READERS[ending](copy), strict=True):
+        assert [*after.columns] == [*before.columns, "label"]
+        if isinstance(before, pl.DataFrame):
+            assert after.drop("label").equals(before)
+        else:
+            pd.testing.assert_frame_equal(after.drop(columns="label"), before)
+    given = [row.text("label") for row in read_rows(copy)]
+    assert given == ["for", "", "against"]
+
+
+def test_a_label_has_the_codes_of_the_variable_whose_labels_it_has(tmp_path):
+    library = pytest.importorskip("pyreadstat")
+    path = tmp_path / "t.sav"
+    _written_as(".sav", path)
+    frame, meta = library.read_sav(str(labelled(path, ["for", None, "against"])), output_format="polars")
+    assert frame["label"].to_list() == [1.0, None, 3.0]
+    assert meta.variable_value_labels == {name: {1.0: "for", 3.0: "against"} for name in ("n", "label")}
+
+
+def test_an_archive_of_several_tables_or_a_damaged_one_is_one_error(tmp_path):
+    several, damaged = tmp_path / "t.zip", tmp_path / "t.csv.gz"
+    with zipfile.ZipFile(several, "w") as archive:
+        for name in "ab":
+            archive.writestr(f"{name}.csv", "text\none\n")
+    damaged.write_bytes(gzip.compress(b"text\none\n" * 999)[:-9])
+    for path, problem in ((several, "does not hold one table"), (damaged, "damaged")):
+        with pytest.raises(ItemError, match=problem):
+            read_rows(path)
 
 
 def test_lines_of_text_become_a_table(tmp_path):

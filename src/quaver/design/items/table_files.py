@@ -1,4 +1,4 @@
-"""Rows from files: CSV, TSV, spreadsheets, JSONL, Parquet, lines of text, with errors that name the line."""
+"""Rows from files: CSV, TSV, spreadsheets, JSON, Parquet, SPSS, Stata, lines; errors name the line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ import polars as pl
 from quaver.core.input_budget import TooLarge, read_parquet
 from quaver.core.meter import little_garbage
 from quaver.core.number_format import count, text_of
+from quaver.design.items.record_files import PACKED, records_in, table_records, unpacked
 from quaver.design.items.spreadsheet_files import check_names, read_spreadsheet
+from quaver.design.items.statistics_files import STATISTICS, read_statistics
 from quaver.errors import ItemError, SpecError, nearest
 
 
@@ -91,7 +93,7 @@ def read_rows(
         further headers that a survey program writes below the first.
     """
     ending = path.suffix.lower()
-    if sheet is not None and ending not in SPREADSHEETS:
+    if sheet is not None and ending not in (*SPREADSHEETS, *PACKED):
         raise SpecError(
             "only a spreadsheet has sheets",
             where="sheet",
@@ -264,7 +266,7 @@ _HALF = re.compile("[\ud800-\udfff]")
 
 
 def _jsonl(path: Path, how: dict[str, Any]) -> list[Row]:
-    rows = []
+    records = []
     with path.open(encoding=how["encoding"]) as file:
         for number, line in enumerate(file, start=1):
             if not line.strip():
@@ -276,13 +278,22 @@ def _jsonl(path: Path, how: dict[str, Any]) -> list[Row]:
                 raise ItemError("this line is not JSON", where=where, found=str(error)) from None
             if not isinstance(row, dict):
                 raise ItemError("this line is not an object", where=where, found=line.strip()[:80])
-            rows.append(Row(row.items(), path.name, number))
+            records.append((number, row))
+    return _rows_of(records, path.name, "")
+
+
+def _json(path: Path, _: dict[str, Any]) -> list[Row]:
+    return _rows_of([*enumerate(records_in(path)[1], start=1)], path.name, " row ")
+
+
+def _rows_of(records: list[tuple[int, dict[str, Any]]], file: str, place: str) -> list[Row]:
+    rows = [Row(one.items(), file, f"{place}{at}") for at, one in table_records(records)]
     columns = dict.fromkeys(name for row in rows for name in row)
     odd = next((name for name in columns if _HALF.search(name)), None)
     if odd is not None:
         raise ItemError(
             "the name of a column holds half a character",
-            where=path.name,
+            where=file,
             expected="names that UTF-8 can hold",
             found=ascii(odd)[:80],
             fix="rename it in the file",
@@ -322,6 +333,16 @@ def _parquet(path: Path, _: dict[str, Any]) -> list[Row]:
         raise ItemError("this is not a Parquet file", where=str(path), found=found) from None
 
 
+def _statistics(path: Path, _: dict[str, Any]) -> list[Row]:
+    found = enumerate(read_statistics(path), start=1)
+    return [Row(cells.items(), path.name, f" row {number}") for number, cells in found]
+
+
+def _packed(path: Path, how: dict[str, Any]) -> list[Row]:
+    with unpacked(path) as inner:
+        return read_rows(inner, **how)
+
+
 def _lines(path: Path, how: dict[str, Any]) -> list[Row]:
     """Each line is the column ``text``; empty lines are skipped."""
     rows = []
@@ -338,7 +359,10 @@ FORMATS: dict[str, _Reader] = {
     ".tab": _delimited("\t"),
     ".jsonl": _jsonl,
     ".ndjson": _jsonl,
+    ".json": _json,
     ".parquet": _parquet,
+    **dict.fromkeys(STATISTICS, _statistics),
+    **dict.fromkeys(PACKED, _packed),
     ".xlsx": _spreadsheet,
     ".xlsm": _spreadsheet,
     ".ods": _spreadsheet,

@@ -190,7 +190,7 @@ def table_of(path: Path, written: Mapping[str, Any], what: str = "texts") -> Tab
         raise ItemError(
             "there is no such file",
             where=str(path),
-            expected=f"a table of {what}: CSV, TSV, XLSX, ODS, JSON Lines or Parquet",
+            expected=f"a table of {what}: CSV, TSV, XLSX, ODS, JSON, Parquet, SPSS or Stata",
             found="a folder" if path.is_dir() else "nothing",
             fix="check the path; it is relative to the current folder",
         )

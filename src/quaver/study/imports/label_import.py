@@ -21,6 +21,7 @@ from quaver.core.options import with_defaults
 from quaver.core.records import OF_SETS
 from quaver.core.transaction import changing
 from quaver.core.vocabularies import check_sides
+from quaver.design.items.record_files import table_ending
 from quaver.design.items.table_files import column_texts
 from quaver.errors import QuaverError
 from quaver.study.analysis.annotation_frame import annotations_of
@@ -69,7 +70,7 @@ def import_annotations(
         QuaverError: No column is recognised as that of the labels, or the folder holds a study already.
     """
     path = Path(path)
-    home = Path(folder or path.with_suffix(""))
+    home = Path(folder or path.with_name(path.name.removesuffix(table_ending(path))))
     given: ImportOptions = with_defaults(ImportOptions, options)
     for name in LISTS:
         one: Any = given[name]
@@ -102,7 +103,7 @@ def import_annotations(
     document = {
         "name": path.stem,
         "task": task,
-        "annotations": {"source": f"imported{path.suffix.lower()}", **columns, **meant, **written},
+        "annotations": {"source": f"imported{table_ending(path).lower()}", **columns, **meant, **written},
         **({"evaluators": list(given["evaluators"]) or ["marked_label"]} if "raw" in columns else {}),
         "measures": _measures(table, columns, fields),
     }

@@ -15,14 +15,16 @@ import polars as pl
 
 from quaver.core.spreadsheet import safe_cell
 from quaver.core.transaction import Transaction
+from quaver.design.items.record_files import packed_again, records_in, table_ending, unpacked
 from quaver.design.items.spreadsheet_files import sheet_of_table
+from quaver.design.items.statistics_files import STATISTICS, write_statistics
 from quaver.design.items.table_files import EXCEL_SEPARATOR, SPREADSHEETS, cells_of_lines, read_rows
 from quaver.errors import ItemError
 from quaver.study.labelling.spreadsheet_edits import Cell, write_spreadsheet
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _LINES = (".jsonl", ".ndjson")
-_AS_ROWS = (".txt", ".ods")
+_AS_ROWS = (".txt", ".ods", ".zip")
 """Files whose copy is a CSV file of their rows."""
 
 _Cells = Mapping[int, Sequence[Cell]]
@@ -35,8 +37,9 @@ def labelled_path(source: Path) -> Path:
     >>> labelled_path(Path("tweets.xlsx")).name, labelled_path(Path("lines.txt")).name
     ('tweets-labelled.xlsx', 'lines-labelled.csv')
     """
-    ending = ".csv" if source.suffix.lower() in _AS_ROWS else source.suffix
-    return source.with_name(f"{source.stem}-labelled{ending}")
+    ending = table_ending(source)
+    stem = source.name.removesuffix(ending)
+    return source.with_name(f"{stem}-labelled{'.csv' if ending.lower() in _AS_ROWS else ending}")
 
 
 def free_names(names: Sequence[str], taken: Sequence[str]) -> list[str]:
@@ -77,13 +80,28 @@ def write_labelled(
     Returns:
         The SHA-256 of the copy.
     """
-    kind, part = source.suffix.lower(), change.file(target)
+    part = change.file(target)
+    _write(source, written, part, heads, rows)
+    return sha256(part.read_bytes()).hexdigest()
+
+
+def _write(source: Path, written: Mapping[str, Any], part: Path, heads: Sequence[str], rows: _Cells) -> None:
+    kind = source.suffix.lower()
     cells = defaultdict[int, Sequence[Cell]](lambda: [None] * len(heads), rows)
     if kind in SPREADSHEETS and kind not in _AS_ROWS:
         sheet = written.get("sheet") or sheet_of_table(source)
         write_spreadsheet(source, part, sheet, heads, rows)
     elif kind == ".parquet":
         _write_parquet(source, part, heads, cells)
+    elif kind in STATISTICS:
+        write_statistics(source, part, heads, [cells[n] for n in range(1, len(read_rows(source)) + 1)])
+    elif kind == ".json":
+        _write_json(source, part, heads, cells)
+    elif kind == ".gz":
+        with unpacked(source) as inner:
+            whole = labelled_path(inner)
+            _write(inner, written, whole, heads, rows)
+            packed_again(whole, part)
     elif kind in _AS_ROWS:
         _write_rows(read_rows(source, **written), part, heads, cells)
     else:
@@ -97,7 +115,6 @@ def write_labelled(
             new = _records(lines, separator, written.get("quote"), heads, cells)
         with part.open("w", encoding=encoding, newline="") as out:
             out.writelines(new.get(number, line) for number, line in enumerate(lines, 1))
-    return sha256(part.read_bytes()).hexdigest()
 
 
 def _records(
@@ -131,6 +148,16 @@ def _objects(lines: Sequence[str], heads: Sequence[str], cells: _Cells, *, is_ut
         fields = json.dumps(dict(zip(heads, cells[number], strict=True)), ensure_ascii=not is_utf8)
         new[number] = f"{before}{comma}{fields[1:]}{end}"
     return new
+
+
+def _write_json(source: Path, part: Path, heads: Sequence[str], cells: _Cells) -> None:
+    """The objects with more fields, and what stands around their list."""
+    document, records = records_in(source)
+    for number, one in enumerate(records, 1):
+        one.update(zip(heads, cells[number], strict=True))
+    part.write_text(
+        json.dumps(document, ensure_ascii=False, indent=1), encoding="utf-8", errors="backslashreplace"
+    )
 
 
 def _without_end(line: str) -> tuple[str, str]:

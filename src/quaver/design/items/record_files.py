@@ -1,0 +1,150 @@
+"""Records of JSON as rows of a table, also those of other evaluation programs' logs, and packed files."""
+
+from __future__ import annotations
+
+import gzip
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from quaver.core.input_budget import MOST_BYTES, InputBudget, parsed_json, read_file
+from quaver.errors import ItemError
+
+PACKED: Final = (".gz", ".zip")
+Placed = tuple[int, dict[str, Any]]
+"""A record with its number in the file."""
+
+
+def table_ending(path: Path) -> str:
+    """What says how a table is written: its file's ending, with the one before that of a packed file.
+
+    >>> table_ending(Path("a.b.csv.gz")), table_ending(Path("a.b.csv"))
+    ('.csv.gz', '.csv')
+    """
+    return "".join(path.suffixes[-2:]) if path.suffix.lower() == ".gz" else path.suffix
+
+
+def records_in(path: Path) -> tuple[Any, list[dict[str, Any]]]:
+    """The document in a JSON file, and its records: a list of objects, or the only list in an object.
+
+    Raises:
+        ItemError: There is none.
+    """
+    try:
+        document = parsed_json(read_file(path))
+    except (ValueError, RecursionError) as error:
+        raise ItemError("this is not JSON", where=path.name, found=str(error)[:200]) from None
+    lists = [document]
+    if isinstance(document, dict):
+        lists = [one for one in document.values() if isinstance(one, list) and one]
+    records = lists[0] if len(lists) == 1 else document
+    if not isinstance(records, list) or not all(isinstance(one, dict) for one in records):
+        raise ItemError(
+            "this is not a table",
+            where=path.name,
+            expected="a list of objects, one a row",
+            found=f"a {type(document).__name__}",
+            fix="save the records as JSON Lines, one object a line",
+        )
+    return document, records
+
+
+def table_records(records: Sequence[Placed]) -> list[Placed]:
+    """The records as rows; of a log of lm-evaluation-harness or OpenAI's evals, what a table needs of it."""
+    first = records[0][1] if records else {}
+    if {"doc_id", "filtered_resps"} <= first.keys():
+        return [(at, _of_harness(one)) for at, one in records]
+    if isinstance(first.get("spec"), dict) and "completion_fns" in first["spec"]:
+        return _of_evals(first["spec"], records[1:])
+    return list(records)
+
+
+def _of_harness(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A sample of lm-evaluation-harness: its filter is a variant; of scored choices, the likeliest.
+
+    >>> scored = {"doc_id": 3, "filtered_resps": [["-2.5", "False"], ["-0.5", "True"]], "target": "1"}
+    >>> _of_harness(scored)
+    {'item': 3, 'answer': 1, 'gold': '1', 'filter': None}
+    """
+    answer: Any = record["filtered_resps"]
+    if answer and all(isinstance(one, list) and len(one) == 2 for one in answer):
+        scores = [float(one[0]) for one in answer]
+        answer = scores.index(max(scores))
+    found = {"item": record["doc_id"], "answer": answer, "gold": record.get("target")}
+    doc = record.get("doc")
+    told = {name: cell for name, cell in doc.items() if _is_plain(cell)} if isinstance(doc, dict) else {}
+    return told | found | {"filter": record.get("filter")}
+
+
+def _of_evals(spec: Mapping[str, Any], events: Sequence[Placed]) -> list[Placed]:
+    """The samples of a log of OpenAI's evals, which has several events for each."""
+    model, rows = ",".join(map(str, spec["completion_fns"])), dict[str, Placed]()
+    for at, event in events:
+        data = event.get("data")
+        if "sample_id" not in event or not isinstance(data, dict):
+            continue
+        empty = {"item": event["sample_id"], "model": model, "text": None, "answer": None, "gold": None}
+        _, row = rows.setdefault(event["sample_id"], (at, empty))
+        prompt = data.get("prompt")
+        if isinstance(prompt, list) and prompt and isinstance(prompt[-1], dict):
+            prompt = prompt[-1].get("content")
+        told = {"text": prompt, "answer": data.get("sampled"), "gold": data.get("expected")}
+        row.update({name: cell for name, cell in told.items() if cell is not None})
+    return list(rows.values())
+
+
+def _is_plain(cell: Any) -> bool:
+    return not isinstance(cell, list | dict)
+
+
+@contextmanager
+def unpacked(path: Path) -> Iterator[Path]:
+    """The only table in a packed file, as a file of its own for a while.
+
+    Raises:
+        ItemError: It holds none or several, or is damaged.
+    """
+    with tempfile.TemporaryDirectory(prefix="quaver-") as folder:
+        try:
+            if path.suffix.lower() == ".gz":
+                inner = Path(folder, path.stem)
+                with gzip.open(path) as packed, inner.open("wb") as out:
+                    _copy(packed, out)
+            else:
+                with zipfile.ZipFile(path) as archive:
+                    inner = Path(folder, Path(_only(path, archive)).name)
+                    with archive.open(_only(path, archive)) as packed, inner.open("wb") as out:
+                        _copy(packed, out)
+        except (zipfile.BadZipFile, gzip.BadGzipFile, EOFError, zlib.error, RuntimeError) as error:
+            raise ItemError("this packed file is damaged", where=str(path), found=str(error)) from None
+        yield inner
+
+
+def _only(path: Path, archive: zipfile.ZipFile) -> str:
+    names = [one for one in archive.namelist() if not one.endswith("/") and "__MACOSX" not in one]
+    if len(names) != 1:
+        raise ItemError(
+            "this archive does not hold one table",
+            where=str(path),
+            expected="one file in it",
+            found=", ".join(names[:8]) or "none",
+            fix="unpack it, and name the table",
+        )
+    return names[0]
+
+
+def _copy(packed: Any, out: Any) -> None:
+    budget = InputBudget(MOST_BYTES, "bytes")
+    while block := packed.read(1 << 20):
+        budget.spend(len(block))
+        out.write(block)
+
+
+def packed_again(path: Path, target: Path) -> None:
+    """Pack a file as gzip does, with no time or name in it, so that the same table gives the same bytes."""
+    with target.open("wb") as file, gzip.GzipFile("", "wb", fileobj=file, mtime=0) as out:
+        out.write(read_file(path))
