@@ -76,8 +76,8 @@ def _of_harness(record: Mapping[str, Any]) -> dict[str, Any]:
         answer = scores.index(max(scores))
     found = {"item": record["doc_id"], "answer": answer, "gold": record.get("target")}
     doc = record.get("doc")
-    told = {name: cell for name, cell in doc.items() if _is_plain(cell)} if isinstance(doc, dict) else {}
-    return told | found | {"filter": record.get("filter")}
+    noted = {name: cell for name, cell in doc.items() if _is_plain(cell)} if isinstance(doc, dict) else {}
+    return noted | found | {"filter": record.get("filter")}
 
 
 def _of_evals(spec: Mapping[str, Any], events: Sequence[Placed]) -> list[Placed]:
@@ -92,8 +92,8 @@ def _of_evals(spec: Mapping[str, Any], events: Sequence[Placed]) -> list[Placed]
         prompt = data.get("prompt")
         if isinstance(prompt, list) and prompt and isinstance(prompt[-1], dict):
             prompt = prompt[-1].get("content")
-        told = {"text": prompt, "answer": data.get("sampled"), "gold": data.get("expected")}
-        row.update({name: cell for name, cell in told.items() if cell is not None})
+        noted = {"text": prompt, "answer": data.get("sampled"), "gold": data.get("expected")}
+        row.update({name: cell for name, cell in noted.items() if cell is not None})
     return list(rows.values())
 
 
