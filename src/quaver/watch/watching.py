@@ -130,8 +130,9 @@ class _Look:
                     found=", ".join(errors_by_kind(self.asked.store)) or "none",
                     fix="see that the model answers, then take the look again",
                 )
-        self.now["ended"] = True
-        self._write()
+        self.now["ended"] = (
+            True  # kept with the alarms: a look that is killed in between is finished by the next
+        )
 
     def _suspects(self, model: str, part: Sequence[int]) -> list[int]:
         """The prompts that a look asks a model besides its part; none once there was an alarm."""

@@ -1,5 +1,7 @@
 """Files of existing labels become studies, and nothing about them is guessed silently."""
 
+import json
+
 import polars as pl
 import pytest
 from tests.spreadsheets import write_xlsx
@@ -367,3 +369,72 @@ def test_many_labels_are_labels_where_their_column_is_named(tmp_path):
     assert "label= annotation" in (caught.value.fix or "")
     study, _ = imported(tmp_path, text, {"label": "annotation"})
     assert len(study.experiment.labels.labels) == 42
+
+
+PEOPLE_AND_MODELS = "id,h1,h2,h3,gpt,llama,c1,c2\n"
+for at in range(40):
+    same, third, llama = "ab"[at % 2], "ab"[at % 5 // 4], "ab"[at % 3 // 2]
+    PEOPLE_AND_MODELS += f"t{at},{same},{same},{third},{same},{llama},0.9,{at / 40}\n"
+BOTH = {"coders": ("h1", "h2", "h3"), "models": ("gpt", "llama"), "confidence": ("c1", "c2")}
+
+
+def test_people_and_models_of_one_table_are_compared_with_each_other(tmp_path):
+    """Items 0 to 39: gpt agrees with h1 and h2, who are the majority."""
+    study, _ = imported(tmp_path, PEOPLE_AND_MODELS, **BOTH)
+    frame = study.annotations()
+    assert frame.group_by("model").len().sort("model")["len"].to_list() == [40, 40]
+    assert frame.filter(model="llama").sort("confidence")["confidence"].to_list() == [
+        at / 40 for at in range(40)
+    ]
+    accuracy = {one.cell["model"]: one.value for one in study.measure("accuracy")}
+    assert accuracy["gpt"] == 1
+    assert accuracy["llama"] == sum((at % 2 == 1) == (at % 3 == 2) for at in range(40)) / 40
+    calibration = {one.cell["model"]: one.value for one in study.measure("ece")}
+    assert calibration["gpt"] == pytest.approx(0.1)
+    won = {one.cell["model"] for one in study.measure("alternative_annotator")}
+    assert won == {"gpt", "llama"}
+    measured = {one.measure.partition("_")[0] for one in study.estimates()}
+    assert {"accuracy", "alternative", "brier", "coder", "ece", "inter"} <= measured
+
+
+@pytest.mark.parametrize(
+    ("wrong", "problem"),
+    [
+        ({"confidence": ("c1",)}, "one column for each"),
+        ({"confidence": ("c1", "h1")}, "named twice"),
+        ({"confidence": ("c1", "id")}, "no confidence"),
+    ],
+)
+def test_confidence_that_fits_no_model_is_one_error(wrong, problem, tmp_path):
+    with pytest.raises(QuaverError, match=problem):
+        imported(tmp_path, PEOPLE_AND_MODELS, **{**BOTH, **wrong})
+
+
+def test_logs_of_other_programs_are_read_as_they_are(tmp_path):
+    """Two filters of lm-evaluation-harness are variants, not repeats; evals log several events a sample."""
+    harness = [
+        {
+            "doc_id": at,
+            "doc": {"question": f"{at}?"},
+            "target": "a",
+            "filter": kind,
+            "filtered_resps": ["ab"[at % 2]],
+        }
+        for at in range(4)
+        for kind in ("strict", "loose")
+    ]
+    evals = [{"spec": {"completion_fns": ["m"]}}]
+    for at in range(4):
+        sampled = {"sampled": ["a"], "prompt": [{"content": f"{at}?"}]}
+        evals.append({"sample_id": f"s{at}", "type": "sampling", "data": sampled})
+        evals.append(
+            {"sample_id": f"s{at}", "type": "match", "data": {"expected": "ab"[at % 2], "sampled": "a"}}
+        )
+    for name, log, rows in (("harness", harness, 8), ("evals", [*evals, {"final_report": {}}], 4)):
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text("\n".join(map(json.dumps, log)))
+        study, _ = import_annotations(path, raw="answer", labels=("a", "b"))
+        frame = study.annotations()
+        assert (frame.height, frame["status"].unique().to_list()) == (rows, ["valid"])
+        assert (frame["label"].cast(str) == frame["gold"].cast(str)).mean() == 0.5
+        assert frame["repeat"].unique().to_list() == [0]

@@ -16,7 +16,7 @@ from quaver.core.meter import little_garbage
 from quaver.core.records import Condition, Decoding, Item, LabelSet, Reading, Response, Variant
 from quaver.design.calls.experiment import Experiment
 from quaver.design.factor_levels import ORIGINAL
-from quaver.design.items.item_labels import gold_labels, with_labels
+from quaver.design.items.item_labels import gold_labels, majority, with_labels
 from quaver.design.items.item_table import NEAR_DUPLICATES, with_near_duplicates
 from quaver.design.items.table_files import Row, column_texts, read_rows
 from quaver.design.prompts.templates import literal
@@ -101,7 +101,11 @@ def _rows(asked: AnnotationsSpec, source: Positions) -> list[Row]:
 def _check_columns(spec: AnnotationsSpec, first: Row, source: Positions) -> None:
     columns: list[tuple[str, str | None]] = [
         *((role, getattr(spec, role)) for role in ROLES),
-        *((role, name) for role in ("coders", "variant", "groups") for name in getattr(spec, role)),
+        *(
+            (role, name)
+            for role in ("coders", "models", "confidence", "variant", "groups")
+            for name in getattr(spec, role)
+        ),
         ("gold", spec.gold.column if spec.gold else None),
         *(("fields", name) for one in spec.fields.values() for name in one.sources),
     ]
@@ -138,8 +142,13 @@ def _cells(spec: AnnotationsSpec, rows: Sequence[Row]) -> pl.DataFrame:
     if (frame["item"] == "").any():
         where = f"{rows[int((frame['item'] == '').arg_max() or 0)].where}: {spec.item}"
         raise ItemError("this row has no item", where=where, found="an empty cell")
-    if spec.coders:
-        given = [frame.with_columns(model=pl.lit(one), text=pl.Series(texts(one))) for one in spec.coders]
+    if len(spec.confidence) == 1:
+        frame = frame.with_columns(confidence=_confidence(spec.confidence[0], rows))
+    if spec.annotators:
+        given = [frame.with_columns(model=pl.lit(one), text=pl.Series(texts(one))) for one in spec.annotators]
+        if len(spec.confidence) > 1:
+            sure = [_confidence(name, rows) for name in spec.confidence]
+            given = [one.with_columns(confidence=own) for one, own in zip(given, sure, strict=True)]
         frame = pl.concat(given).filter(pl.col("text") != "").sort("row", maintain_order=True)
     elif spec.repeats_in_order:
         frame = frame.with_columns(repeat=pl.int_range(pl.len()).over(_PLACE[:-1]).cast(pl.String))
@@ -151,6 +160,19 @@ def _cells(spec: AnnotationsSpec, rows: Sequence[Row]) -> pl.DataFrame:
     own = whole.all() and numbers.n_unique() == names.len()
     found = numbers.cast(pl.Int32) if own else pl.Series(range(names.len()), dtype=pl.Int32)
     return frame.with_columns(pl.col("repeat").replace_strict(names, found, return_dtype=pl.Int32))
+
+
+def _confidence(column: str, rows: Sequence[Row]) -> pl.Series:
+    """How sure a model was in each row, from 0 to 1; null in an empty cell."""
+    texts = column_texts(rows, column)
+    found = pl.Series([text or None for text in texts], dtype=pl.String).cast(pl.Float64, strict=False)
+    for row, text, value in zip(rows, texts, found, strict=True):
+        if text and not (value is not None and 0 <= value <= 1):
+            where = f"{row.where}: {column}"
+            raise ItemError(
+                "this is no confidence", where=where, expected="0 to 1, or nothing", found=text[:80]
+            )
+    return found
 
 
 def _variants(
@@ -215,10 +237,12 @@ def _frame(
         "reason": [one.reason for one in read],
         "gold": [golds[item] for item in cells["item"]],
     }
+    if "confidence" in cells:
+        columns["confidence"] = cells["confidence"]
     extra: dict[str, Any] = {}
     for factor in next(iter(variants.values())).factors if variants else ():
         extra[factor] = [variants[name].factors[factor] for name in cells["variant"]]
-    for group in (column_of("group", name) for name in spec.groups):
+    for group in (*(column_of("group", name) for name in spec.groups), *spec.people):
         groups = {item.id: item.groups[group] for item in items}
         extra[group] = [groups[item] for item in cells["item"]]
     if field:
@@ -283,7 +307,13 @@ def _readings_of(
 def _items(spec: AnnotationsSpec, rows: Sequence[Row], labels: LabelSet, golds: Sequence[str]) -> list[Item]:
     """The items, with what is the same in all rows of each; so must be the columns of the fields' golds."""
     own = {getattr(spec, role) for role in ROLES if role not in ("item", "text")}
-    own |= {*spec.coders, *spec.variant, *(name for one in spec.fields.values() for name in one.sources)}
+    own |= {
+        *spec.coders,
+        *spec.models,
+        *spec.confidence,
+        *spec.variant,
+        *(name for one in spec.fields.values() for name in one.sources),
+    }
     fixed = {name for name in (spec.gold and spec.gold.column, spec.text, *spec.groups, *golds) if name}
     steady = {name for name in rows[0] if name not in own} | fixed
     fields: dict[str, Row] = {}
@@ -302,14 +332,26 @@ def _items(spec: AnnotationsSpec, rows: Sequence[Row], labels: LabelSet, golds: 
     if spec.text is not None and spec.item == "item":  # the name by which the text's template finds columns
         own.add("item")
     kept = [name for name in rows[0] if name in steady and name not in own]
-    golds_read = _gold_labels(spec, fields, labels)
+    golds_read, people = _gold_labels(spec, fields, labels), _people(spec, fields, labels)
     items = []
     for item, row in fields.items():
         groups = {column_of("group", name): row.text(name) for name in spec.groups if name in row}
-        items.append(Item(item, {name: row.get(name) for name in kept}, golds_read.get(item), groups))
+        given = people.get(item, {})
+        gold = golds_read.get(item) if golds_read or not given else majority([*given.values()])
+        items.append(Item(item, {name: row.get(name) for name in kept}, gold, {**groups, **given}))
     if spec.text is not None and NEAR_DUPLICATES in spec.groups and NEAR_DUPLICATES not in rows[0]:
         items = with_near_duplicates(items, [row.text(spec.text) for row in fields.values()])
     return items
+
+
+def _people(spec: AnnotationsSpec, rows: Mapping[str, Row], labels: LabelSet) -> dict[str, dict[str, str]]:
+    """What people gave each item, by the annotations' columns; empty where they gave none."""
+    given: dict[str, dict[str, str]] = {item: {} for item in rows}
+    for column, name in spec.people.items():
+        alone = spec.model_copy(update={"gold": GoldSpec(column=name)})
+        for item, label in _gold_labels(alone, rows, labels).items():
+            given[item][column] = label or ""
+    return given
 
 
 def _gold_labels(spec: AnnotationsSpec, rows: Mapping[str, Row], labels: LabelSet) -> dict[str, str | None]:

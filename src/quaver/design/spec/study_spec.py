@@ -297,6 +297,11 @@ class StudySpec(Part):
             )
         return self
 
+    @property
+    def coder_columns(self) -> tuple[str, ...]:
+        """The annotations' columns of people's labels, one for each coder that the table has."""
+        return (*self.items.coder_columns, *(self.annotations.people if self.annotations else ()))
+
     @model_validator(mode="after")
     def _answers_fit(self) -> StudySpec:
         codes = sorted(label.code for label in self.task.labels)

@@ -293,6 +293,11 @@ class AnnotationsSpec(TableFile, Grouped):
     """The column of labels, in a table with a row for each annotation."""
     coders: tuple[Name, ...] = ()
     """Instead of `label`: one column for each coder, with that coder's labels."""
+    models: tuple[Name, ...] = ()
+    """Instead of `label`: one column for each model. `coders` are then people, whom the models are compared
+    with; what most of them gave is the true label, unless `gold` names a column."""
+    confidence: tuple[Name, ...] = ()
+    """The column of the answers' confidence, from 0 to 1; with `models`, one for each."""
     fields: dict[FieldName, GoldSpec] = Field({})
     """Instead of `label`: of a task with fields the column, or columns, of each."""
     raw: Name | None = None
@@ -322,10 +327,11 @@ class AnnotationsSpec(TableFile, Grouped):
 
     @model_validator(mode="after")
     def _one_shape(self) -> AnnotationsSpec:
-        if sum((self.label is not None, bool(self.coders), bool(self.fields), self.raw is not None)) != 1:
+        labelled = bool(self.coders or self.models)
+        if sum((self.label is not None, labelled, bool(self.fields), self.raw is not None)) != 1:
             raise ValueError(
                 "name the column of labels (`label`), of each field (`fields`), one column for each coder "
-                "(`coders`), or the column of raw answers (`raw`)"
+                "or model (`coders`, `models`), or the column of raw answers (`raw`)"
             )
         for name, field in self.fields.items():
             if not field.sources:
@@ -333,22 +339,36 @@ class AnnotationsSpec(TableFile, Grouped):
         contradictions = {
             "thinking": (self.thinking and self.raw is None, "`thinking` needs raw answers: `raw`"),
             "item": (
-                not self.coders and self.item is None,
+                not labelled and self.item is None,
                 "a table with a row for each annotation needs its column of items: `item`",
             ),
             "gold": (
                 self.gold and self.gold.column is None,
                 "existing gold labels need a column: `gold: NAME`",
             ),
+            "confidence": (
+                self.confidence and len(self.confidence) != max(1, len(self.models)),
+                "`confidence` names one column for each of the models",
+            ),
             "coder": (
-                self.coders and self.coder,
-                "with `coders`, each coder has a column: leave `coder` out",
+                labelled and self.coder,
+                "with `coders` or `models`, each coder has a column: leave `coder` out",
             ),
         }
         for key, (is_given, problem) in contradictions.items():
             if is_given:
                 raise PlacedError(problem, key)
         return self
+
+    @property
+    def annotators(self) -> tuple[str, ...]:
+        """Whose columns the annotations are; empty where a row is an annotation."""
+        return self.models or self.coders
+
+    @property
+    def people(self) -> dict[str, str]:
+        """The people whom models are compared with: the annotations' column of each, and the table's."""
+        return {column_of("coder", name): name for name in (self.coders if self.models else ())}
 
 
 TEXT_FACTOR = "text"

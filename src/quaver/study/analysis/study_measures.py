@@ -111,7 +111,7 @@ def gold_coders(study: StudySource) -> pl.DataFrame:
     if table.width < 3:
         return table.select("item")
     several = table.filter(pl.sum_horizontal(pl.exclude("item").is_not_null()) > 1)
-    taken = {*ANNOTATION_COLUMNS, *study.factors, *study.experiment.groups, *study.spec.items.coder_columns}
+    taken = {*ANNOTATION_COLUMNS, *study.factors, *study.experiment.groups, *study.spec.coder_columns}
     own = [name for name in table.columns[1:] if several[name].is_not_null().any()]
     columns = [pl.col(name).alias(f"coder {name}" if name in taken else name) for name in own]
     return table.select("item", *columns)
@@ -119,7 +119,7 @@ def gold_coders(study: StudySource) -> pl.DataFrame:
 
 def coders_of(study: StudySource) -> tuple[str, ...]:
     """The columns of the annotations that hold coders' labels."""
-    return (*study.spec.items.coder_columns, *gold_coders(study).columns[1:])
+    return (*study.spec.coder_columns, *gold_coders(study).columns[1:])
 
 
 # ------------------------------------------------------------------------------ prompts and estimands

@@ -29,7 +29,10 @@ _SINGLE: Final = (
     *("label", "raw", "thinking", "coder", "prompt", "original", "decoding", "repeat", "text", "gold"),
     *("group", "item"),
 )
-_SEVERAL: Final[Mapping[str, str]] = {"coders": "coders", "variant": "variant", "groups": "compare"}
+_SEVERAL: Final[Mapping[str, str]] = {
+    **{role: role for role in ("coders", "models", "confidence", "variant")},
+    "groups": "compare",
+}
 """Roles that several columns can have, each with its option."""
 
 _MISSING = frozenset(map(folded, MISSING))
@@ -371,7 +374,7 @@ def roles_of(table: Table, given: ImportOptions, *, has_fields: bool) -> dict[st
     """
     named = table.take_named(given, {**dict(zip(_SINGLE, _SINGLE, strict=True)), **_SEVERAL})
     played: dict[str, Any] = {role: own if role in _SEVERAL else own[0] for role, own in named.items()}
-    if not (given["coders"] or given["raw"] or has_fields):
+    if not (given["coders"] or given["models"] or given["raw"] or has_fields):
         _recognise(table, played, "label")
     _recognise(table, played, "item", "gold", "text")
     if "label" in played and not given["label"] and _holds_answers(table, played["label"]):
@@ -379,7 +382,7 @@ def roles_of(table: Table, given: ImportOptions, *, has_fields: bool) -> dict[st
         played["raw"] = table.take("raw", played.pop("label"), why)
     if "label" in played or "raw" in played or has_fields:
         _rows_of_annotations(table, played, given)
-    elif "coders" not in played:
+    elif "coders" not in played and "models" not in played:
         played["coders"] = label_columns(table, given["labels"], given["unlabelled"])
         if not played["coders"]:
             expected = "a column of labels, or a column of labels for each coder"

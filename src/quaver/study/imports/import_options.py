@@ -15,7 +15,7 @@ from quaver.errors import QuaverError
 
 Twice = Literal["error", "repeat"]
 Outside = Literal["error", "no-label"]
-LISTS: Final = ("coders", "fields", "variant", "compare", "ignore")
+LISTS: Final = ("coders", "models", "confidence", "fields", "variant", "compare", "ignore")
 """The options that name one or more columns."""
 
 
@@ -51,6 +51,9 @@ class ImportOptions(TableOptions, total=False):
         thinking: The column of what a model thought, where that stands apart from its raw answer.
         evaluators: Registered names of those that read raw answers; ``marked_label``, if left out.
         coders: The coders' columns, in a table with a row an item.
+        models: The models' columns, in a table with a row an item; ``coders`` are then the people with whom
+            the models are compared; their majority is the true label unless ``gold`` names one.
+        confidence: The column of how sure the model was, from 0 to 1; one for each of ``models``.
         fields: Columns that are variables of their own, in a table with a row an annotation: each a label, a
             set of labels, a scale or a number.
         coder: The column of who labelled.
@@ -86,6 +89,8 @@ class ImportOptions(TableOptions, total=False):
         Option("Reads the raw answers; by default marked_label.", (), flags=("--evaluator",)),
     ]
     coders: Annotated[str | Sequence[str], Option("The coders' columns, one item a row: anna,ben,cleo.", ())]
+    models: Annotated[str | Sequence[str], Option("The models' columns, beside people's: gpt,llama.", ())]
+    confidence: Annotated[str | Sequence[str], Option("The columns of models' confidence, 0 to 1.", ())]
     fields: Annotated[str | Sequence[str], Option("Several variables, a column each: tone,topics,cost.", ())]
     coder: Annotated[str | None, Option("The column of who labelled.")]
     variant: Annotated[str | Sequence[str], Option("The columns of prompts; each is a factor.", ())]

@@ -19,7 +19,7 @@ from quaver.core.arguments import guarded, taking
 from quaver.core.label_decisions import EMPTY, Decision, label_line, labels_outside
 from quaver.core.options import with_defaults
 from quaver.core.records import OF_SETS
-from quaver.core.transaction import changing
+from quaver.core.transaction import changing, finish
 from quaver.core.vocabularies import check_sides
 from quaver.design.items.record_files import table_ending
 from quaver.design.items.table_files import column_texts
@@ -75,6 +75,7 @@ def import_annotations(
     for name in LISTS:
         one: Any = given[name]
         given[name] = (one,) if isinstance(one, str) else one
+    finish(home)
     if (home / "study.yaml").exists():
         raise QuaverError(
             "there is already a study here",
@@ -113,12 +114,12 @@ def import_annotations(
 
 def _fields(table: Table, given: ImportOptions) -> tuple[FieldColumn, ...]:
     """The columns that are named as variables of their own."""
-    others = ("label", "coders", "raw", "labels", "level")
+    others = ("label", "coders", "models", "raw", "labels", "level")
     if given["fields"] and any(given[name] for name in others):  # type: ignore[literal-required]
         raise QuaverError(
             "fields have columns and labels of their own",
             where="fields",
-            found="--label, --coders, --raw, --labels or --level beside them",
+            found="--label, --coders, --models, --raw, --labels or --level beside them",
             fix="leave these out; the labels of a field stand in the study file, which you can edit",
         )
     return named_fields(table, given["fields"], label_rules(given, ()))
@@ -152,7 +153,9 @@ def _labels(
     table: Table, played: Mapping[str, Any], options: ImportOptions
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """What the study file says of the label set, and of other texts in cells: labels (1.0 for 1), or none."""
-    columns = [played["label"]] if "label" in played else list(played.get("coders", ()))
+    columns = (
+        [played["label"]] if "label" in played else [*played.get("models", ()), *played.get("coders", ())]
+    )
     golden = [played["gold"]] if "gold" in played else []
     rules = label_rules(options, options["labels"], options["level"], is_read="raw" in played)
     column = shlex.quote(played.get("label", "COLUMN"))
@@ -253,11 +256,16 @@ def _measures(table: Table, played: Mapping[str, Any], fields: Sequence[FieldCol
         found += [{"use": "original_agreement", **for_each}] * ("original" in played)
     elif len(variant) == 1 and "original" in played:
         found.append("original_agreement")
-    if "coder" in several or len(played.get("coders", ())) > 1:
+    people = played.get("coders", ()) if "models" in played else ()
+    if "coder" in several or len(played.get("models") or played.get("coders", ())) > 1:
         found.append("inter_model")
+    if people:
+        found += ["accuracy", "coder_agreement", *["alternative_annotator"] * (len(people) > 2)]
+    if "confidence" in played and (people or "gold" in played):
+        found += ["ece", "brier"]
     classes = [one.name for one in fields if one.kind != "number"]
     if any(one.role == "gold" for one in table.taken):
-        found += ["accuracy"] if fields else ["accuracy", "consistency"]
+        found += [one for one in ("accuracy", "consistency")[: 1 if fields else 2] if one not in found]
     if classes:
         found.append({"use": "label_shares", "field": classes})
     elif not fields:
