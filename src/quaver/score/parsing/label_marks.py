@@ -45,7 +45,8 @@ _TAG_END = re.compile(r"[\s\"'*_`)\].]*</")
 _ARROW = re.compile(rf"{_ARROWS}[\s\"'*_`(\[]*\Z")
 _CHANGE = re.compile(rf"[\s\"'*_`]*{_ARROWS}[\s\"'*_`]*")
 _IN_NAME = re.compile(r"_[^\W_]")
-_NUMBERED = re.compile(r"(?m)^\s*(?:step )?\d{1,2}[.):]\s")
+# A line may be blank: what begins one looks no further than its own end, or many would take for ever.
+_NUMBERED = re.compile(r"(?m)^[^\S\n]*(?:step )?\d{1,2}[.):]\s")
 _STEP = re.compile(
     r"(?:\b(?:step|criterion|rule|point|reason|argument|item|part|section|question|example|text|tweet|option)"
     r"|\bno\.|#)\s?\Z"
@@ -87,7 +88,7 @@ _KEY_BREAK = re.compile(r"[.;!?\n,{}<>|。！？；]|\s[-–—]\s|[-*•]\s")
 _PARENTHESIS = re.compile(r"\([^()]{0,80}\)")
 _WORDS = re.compile(r"[^\W_]+(?:'[a-z]+)?")
 _CONTINUED = re.compile(
-    r"\n\s*(?:text|review|tweet|question|q|input|sentence|example|headline|comment|post|document|passage|premise|statement|title"
+    r"\n[^\S\n]*(?:text|review|tweet|question|q|input|sentence|example|headline|comment|post|document|passage|premise|statement|title"
     r"|abstract|instruction|user|human)\s?\d*\s?:"
 )
 _BOLD = (("**", "**"), ("__", "__"), ("<b>", "</b>"), ("<strong>", "</strong>"))
