@@ -17,7 +17,7 @@ import polars as pl
 
 from quaver.study.sources.archive import MANIFEST, pack
 
-__all__ = ["KINDS", "SQL", "damaged", "edit", "edited", "of_bytes", "repacked"]
+__all__ = ["KINDS", "SQL", "STUDY", "annotate", "damaged", "edit", "edited", "items", "of_bytes", "repacked"]
 
 DATA = Path(__file__).with_name("data")
 SQL = (DATA / "damage.sql").read_text(encoding="utf-8").split(";\n")
@@ -28,6 +28,36 @@ VALUES = (
     *([], [None], [[]], ["x"], {}, {"x": 1}, {"a": {"b": [1]}}, [1, 2], "2020-01-01", "{{ x }}", "\x00"),
 )
 CELLS = ("x", 5, 10**15, -1, 1.5, float("nan"), True, b"\xff", date(2020, 1, 1), [1], {"a": 1})
+
+
+STUDY = """\
+task: {labels: [positive, negative]}
+items: {source: items.csv, id: id, text: "{{ text }}", gold: truth, groups: [party]}
+prompt: {instruction: Is this positive or negative?}
+variants:
+  - {use: instructions, texts: {curt: "Positive?"}}
+models:
+  - {name: fake, use: function}
+repeats: 2
+evaluators: [first_label, exact]
+measures:
+  - {use: accuracy, by: [paraphrase], resamples: 20}
+  - {use: inter_pss, resamples: 20}
+"""
+
+
+def items(count):
+    """The items of that study."""
+    rows = (
+        f"i{n},{('blue', 'red')[n % 2]},The {n}. text of them all.,{'positive' if n % 3 else 'negative'}"
+        for n in range(count)
+    )
+    return "\n".join(["id,party,text,truth", *rows]) + "\n"
+
+
+def annotate(text, prompt):
+    """Its model."""
+    return "positive" if len(text + prompt) % 3 else f"negative, for it says {text}"
 
 
 def _unpacked(bundle, folder):

@@ -19,7 +19,7 @@ from contextlib import closing, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 
 import polars as pl
-from tests.damage import CELLS, SQL, VALUES, edit, edited, of_bytes
+from tests.damage import CELLS, SQL, STUDY, VALUES, annotate, edit, edited, items, of_bytes
 
 import quaver
 from quaver.cli.main import main
@@ -32,25 +32,7 @@ from quaver.watch.watching import watch
 
 __all__ = ["COMMANDS", "damaged", "fails", "whole"]
 
-_STUDY = """\
-task: {labels: [positive, negative]}
-items: {source: items.csv, id: id, text: "{{ text }}", gold: truth, groups: [party]}
-prompt: {instruction: Is this positive or negative?}
-variants:
-  - {use: instructions, texts: {curt: "Positive?"}}
-models:
-  - {name: fake, use: function}
-repeats: 2
-evaluators: [first_label, exact]
-measures:
-  - {use: accuracy, by: [paraphrase], resamples: 20}
-  - {use: inter_pss, resamples: 20}
-"""
-_ITEMS = "id,party,text,truth\n" + "".join(
-    f"i{n},{'red' if n % 2 else 'blue'},The {n}. text of them all.,{'positive' if n % 3 else 'negative'}\n"
-    for n in range(8)
-)
-_FUNCTION = ("--function", "fake=tests.damaged_folders:annotate")
+_FUNCTION = ("--function", "fake=tests.damage:annotate")
 _ASKS = ("run", "plan", "rescore", "measure", "report", "compare", "watch", "check", "bundle")
 _VIEW = ("view", "study.yaml")
 COMMANDS = (
@@ -81,14 +63,10 @@ ENDS = Counter[str]()
 """How often each command ended with which exit status."""
 
 
-def annotate(text, prompt):
-    return "positive" if len(text + prompt) % 3 else f"negative, for it says {text}"
-
-
 def whole(home):
     """A folder that has every file: answers, labels, estimates, a gold sample, marks, a watch."""
-    (home / "items.csv").write_text(_ITEMS)
-    (home / "study.yaml").write_text(_STUDY)
+    (home / "items.csv").write_text(items(8))
+    (home / "study.yaml").write_text(STUDY)
     study = quaver.Study.open(home, functions={"fake": annotate})
     study.run()
     assert fails(home, ("gold", "study.yaml", "--n", "4", "--format", "csv")) is None

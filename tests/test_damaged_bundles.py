@@ -4,7 +4,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from tests.damage import KINDS, SQL, damaged, edit, repacked
+from tests.damage import KINDS, SQL, STUDY, annotate, damaged, edit, items, repacked
 
 import quaver
 from quaver.bundles.verification import verify
@@ -14,35 +14,12 @@ from quaver.study.sources.archive import pack
 CASES = 12
 """Of each kind: the seeds decide what is done, so that one that fails can be tried alone."""
 
-STUDY = """\
-task: {labels: [positive, negative]}
-items: {source: items.csv, id: id, text: "{{ text }}", gold: truth, groups: [party]}
-prompt: {instruction: Is this positive or negative?}
-variants:
-  - {use: instructions, texts: {curt: "Positive?"}}
-models:
-  - {name: fake, use: function}
-repeats: 2
-evaluators: [first_label, exact]
-measures:
-  - {use: accuracy, by: [paraphrase], resamples: 20}
-  - {use: inter_pss, resamples: 20}
-"""
-ITEMS = "id,party,text,truth\n" + "".join(
-    f"i{n},{'red' if n % 2 else 'blue'},The {n}. text of them all.,{'positive' if n % 3 else 'negative'}\n"
-    for n in range(5)
-)
-
-
-def annotate(text, prompt):
-    return "positive" if len(text + prompt) % 3 else f"negative, for it says {text}"
-
 
 @pytest.fixture(scope="module")
 def bundles(tmp_path_factory):
     """One with the texts, one without."""
     folder = tmp_path_factory.mktemp("whole")
-    (folder / "items.csv").write_text(ITEMS)
+    (folder / "items.csv").write_text(items(5))
     (folder / "study.yaml").write_text(STUDY)
     study = quaver.Study.open(folder, functions={"fake": annotate})
     study.run()

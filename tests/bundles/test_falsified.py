@@ -14,7 +14,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.damage import repacked
+from tests.damage import STUDY, annotate, items, repacked
 
 import quaver
 from quaver.bundles.derived_files import write_derived
@@ -29,29 +29,9 @@ from quaver.study.sources.bundle_source import Bundle
 
 pytestmark = pytest.mark.long
 
-STUDY = """\
-task: {labels: [positive, negative]}
-items: {source: items.csv, id: id, text: "{{ text }}", gold: truth, groups: [party]}
-prompt: {instruction: Is this positive or negative?}
-variants:
-  - {use: instructions, texts: {curt: "Positive?", odd: "What is it?"}}
-models:
-  - {name: good, use: function}
-  - {name: bad, use: function}
-repeats: 2
-evaluators: [first_label, exact]
-measures:
-  - {use: accuracy, by: [paraphrase], resamples: 20}
-  - {use: inter_pss, resamples: 20}
-"""
-ITEMS = "id,party,text,truth\n" + "".join(
-    f"i{n},{'red' if n % 2 else 'blue'},The {n}. text of them all.,{'positive' if n % 3 else 'negative'}\n"
-    for n in range(5)
+TWICE = STUDY.replace('"Positive?"', '"Positive?", odd: "What is it?"').replace(
+    "  - {name: fake, use: function}\n", "  - {name: good, use: function}\n  - {name: bad, use: function}\n"
 )
-
-
-def good(text, prompt):
-    return "positive" if len(text + prompt) % 3 else f"negative, for it says {text}"
 
 
 def bad(text, prompt):
@@ -63,14 +43,14 @@ def study(tmp_path_factory):
     """A study that was run with a model and a prompt that are not in it any more."""
     folder = tmp_path_factory.mktemp("honest") / "study"
     folder.mkdir()
-    (folder / "items.csv").write_text(ITEMS)
+    (folder / "items.csv").write_text(items(5))
     file = folder / "study.yaml"
-    file.write_text(STUDY)
-    functions = {"good": good, "bad": bad}
+    file.write_text(TWICE)
+    functions = {"good": annotate, "bad": bad}
     quaver.Study.open(folder, functions=functions).run()
-    dropped = STUDY.replace("  - {name: bad, use: function}\n", "").replace(', odd: "What is it?"', "")
+    dropped = TWICE.replace("  - {name: bad, use: function}\n", "").replace(', odd: "What is it?"', "")
     file.write_text(dropped)
-    return quaver.Study.open(folder, functions={"good": good})
+    return quaver.Study.open(folder, functions={"good": annotate})
 
 
 @pytest.fixture(scope="module")
