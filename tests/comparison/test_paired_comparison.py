@@ -338,3 +338,27 @@ def test_changed_labels_are_counted_once_for_all_measures(two, monkeypatch):
     monkeypatch.setattr(alignment, "_counted_changes", once_more)
     compare(*two, measures=["accuracy", "compliance", "label_shares"])
     assert len(counted) == len(set(counted)) > 0
+
+
+def test_texts_of_one_author_that_change_together_are_no_evidence_each(tmp_path):
+    """All twelve texts of two authors go wrong: as 24 texts a loss, as two of twenty authors none."""
+
+    def item(author, n):
+        return f"{author}-{n},like {author} {n},positive,a{author}"
+
+    rows = [item(author, n) for author in range(20) for n in range(12)]
+    items = "\n".join(["id,text,truth,author", *rows, ""])
+
+    def by_author(text, prompt):
+        return "negative" if text.split()[1] in ("3", "11") else "positive"
+
+    first, second = (study(tmp_path / name, f, items=items) for name, f in (("a", right), ("b", by_author)))
+    found = compare(first, second, fail_if=["accuracy < 0", "loss"])
+    assert found.held
+    assert any("author change together" in note for note in found.notes)
+    scattered = study(
+        tmp_path / "c", lambda text, _: "negative" if int(text[-1]) == 3 else "positive", items=items
+    )
+    found = compare(first, scattered, fail_if=["loss"])
+    assert not found.held
+    assert not found.notes

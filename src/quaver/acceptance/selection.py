@@ -217,6 +217,50 @@ def select(candidates: Candidates, error: float, risk: float) -> Mask:
     return accepted
 
 
+class OutOfReach(NamedTuple):
+    """What is known of labels too many of which are wrong for a promise.
+
+    Attributes:
+        checked: How many people checked of the surest labels, a quarter of all or more, that are least wrong.
+        wrong: How many of those are wrong.
+        least: What share of the set is surely wrong.
+        possible: The smallest whole percentage that can be promised, as a share.
+    """
+
+    checked: int
+    wrong: int
+    least: float
+    possible: float
+
+
+def out_of_reach(candidates: Candidates, error: float, risk: float, labels: int) -> OutOfReach | None:
+    """Why a promise cannot be kept for a quarter of the labels; None where it may be.
+
+    Of every set of the surest labels, from a quarter of them on, surely more than ``error`` are wrong
+    (Clopper & Pearson's lower limit). What can be promised instead is what the test of so many checked
+    ``labels`` would show in four of five samples, were as many of them wrong as of those that are known.
+
+    >>> one = np.arange(400)
+    >>> seen = Candidates(-1.0 * one, one < 200, one % 5 == 0, np.full(400, 0.5))
+    >>> out_of_reach(seen, 0.05, 0.05, labels=150)  # doctest: +ELLIPSIS
+    OutOfReach(checked=100, wrong=20, least=0.136..., possible=0.3)
+    """
+    order = np.argsort(-candidates.score, kind="stable")
+    ordered = candidates.score[order]
+    sets = candidates.nested(order, np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True)))
+    sets = sets.at(np.flatnonzero((sets.checked > 0) & (sets.size * 4 >= order.size)))
+    lower = scipy.stats.beta.ppf(risk, sets.wrong, sets.checked - sets.wrong + 1)
+    if not lower.size or not (sets.wrong > 0).all() or lower.min() <= error:
+        return None
+    best = int(np.argmin(sets.wrong / sets.checked))
+    share = sets.wrong[best] / sets.checked[best]
+    likely = scipy.stats.binom.ppf(0.8, labels, share)
+    promises = np.arange(1, 100) / 100
+    shown = scipy.stats.binom.cdf(likely, labels, promises) <= risk
+    possible = float(promises[np.argmax(shown)]) if shown.any() else 1.0
+    return OutOfReach(int(sets.checked[best]), int(sets.wrong[best]), float(lower[best]), possible)
+
+
 def _first(sets: Checked, error: float, risk: float) -> int | None:
     """The first set whose test could pass with some of its checked labels wrong; None if none could."""
     whole = int(sets.effective[-1] / _PART)

@@ -31,6 +31,7 @@ from quaver.comparison.bounds import (
     of_family,
     read_bounds,
 )
+from quaver.comparison.change_clusters import in_groups
 from quaver.comparison.comparison_result import Comparison
 from quaver.comparison.difference_verdict import LOSS, MARGIN, Bound, Verdict, verdict_on
 from quaver.core.annotations import FIELD
@@ -196,7 +197,7 @@ def two_studies(
     pair, notes = by_one_gold(pair)
     if shared is None:
         check_classes(pair, before.experiment.labels, after.experiment.labels)
-    pair = _measured(pair, after, whole[after], _asked(whole, measures, bounds), left_out)
+    pair = _measured(pair, after, whole[after], _asked(whole, measures, bounds), left_out, notes)
     codes = after.experiment.labels.codes
     known = [label for label in single_labels(before.experiment.labels) if label.code in codes]
     pair = replace(pair, classes=replace(before.experiment.labels, labels=tuple(known)), place=place)
@@ -208,11 +209,17 @@ def two_studies(
 
 
 def _measured(
-    pair: Pair, study: Study, frame: pl.DataFrame, asked: Sequence[Measurement], left_out: list[str]
+    pair: Pair,
+    study: Study,
+    frame: pl.DataFrame,
+    asked: Sequence[Measurement],
+    left_out: list[str],
+    notes: list[str],
 ) -> Pair:
     """A pair with what is measured of it."""
     pair = replace(pair, asked=asked, evaluator=first_evaluator(study.source, pair.before))
-    return replace(pair, family=family_of(study, frame, pair.judged, left_out))
+    pair = replace(pair, family=family_of(study, frame, pair.judged, left_out))
+    return in_groups(pair, study, notes)
 
 
 def _by_labels(measurements: Sequence[Measurement], labels: LabelSet) -> list[Measurement]:
@@ -255,17 +262,17 @@ def levels_of_one(
     first, *others = _levels(study, frame, by, reference)
     asked, labels = _asked({study: whole}, measures, bounds), study.experiment.labels
     classes = replace(labels, labels=single_labels(labels))
-    left_out: list[str] = []
+    left_out, notes = list[str](), list[str]()
     pairs, items = [], set[str]()
     for other in others:
         reference_side, side = (frame.filter(pl.col(by) == level) for level in (first, other))
         pair = made_alike(reference_side, side, left_out, by)
         pair, _count = in_common(pair, left_out, which=f"{other}: ")
         items.update(pair.before["item"])
-        measured = _measured(pair, study, whole, asked, left_out)
+        measured = _measured(pair, study, whole, asked, left_out, notes)
         pairs.append(replace(measured, classes=classes, place=place))
     last = f"{by} {others[0]}" if len(others) == 1 else f"{len(others)} others"
-    return Comparison(f"{by} {first}", last, items=len(items), left_out=left_out), pairs
+    return Comparison(f"{by} {first}", last, items=len(items), left_out=left_out, notes=notes), pairs
 
 
 def _levels(study: Study, frame: pl.DataFrame, by: str, reference: str | None) -> list[str]:

@@ -269,6 +269,28 @@ def test_a_sample_that_the_table_labels_already_still_ends_in_a_sheet(texts):
     assert all(sheet.name in found.step for sheet in found.sheets)
 
 
+def test_nobody_is_sent_to_work_for_a_promise_that_cannot_be_kept(texts):
+    def off(text, prompt):
+        label = truth(text)
+        return LABELS[(LABELS.index(label) + 1) % 3] if share(text) < 0.15 else label
+
+    with pytest.raises(QuaverError, match="2% cannot be reached") as caught:
+        labelled(texts, off, error="2%")
+    assert "can be reached, with about" in caught.value.fix
+    assert not [*Path("texts-check").rglob("round-1*")]
+    assert labelled(texts, off, error="2%", anyway=True).sheets
+
+
+def test_hand_labels_that_others_drew_serve_the_promise_and_correct(texts):
+    head, *lines = texts.read_text().splitlines()
+    rows = [line.rsplit(",", 1)[0] + f",{truth(line) if n % 3 == 0 else ''}" for n, line in enumerate(lines)]
+    texts.write_text("\n".join([head, *rows, ""]))
+    found = labelled(texts, error="10%", hand_labels="random")
+    assert found.acceptance.accepted > 100
+    assert not [*Path("texts-check").rglob("round-1*")], "nobody has to label more"
+    assert sum(head == "Share" for head, _ in found.notes) == 3
+
+
 def test_a_promise_keeps_its_digits(texts):
     assert "--error 7.5% " in labelled(texts, error=0.075, by_hand=60).step
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import polars as pl
 
 from quaver.acceptance.accepted_labels import Acceptance, accepted_labels
-from quaver.acceptance.item_scores import evidence_of
+from quaver.acceptance.item_scores import ItemEvidence, evidence_of, scored
+from quaver.acceptance.selection import Candidates, OutOfReach, out_of_reach
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError, UnknownName
+from quaver.gold.gold_draw import declared_draw, with_gold
 from quaver.study.analysis.annotation_frame import first_evaluator
 from quaver.study.analysis.study_measures import measurable
 from quaver.study.sources.study_source import StudySource
@@ -34,6 +36,20 @@ def accept(
     if keep and study.keeps_results:
         study.files.write(FILE, {"asked": asked, "found": acceptance.document()})
     return acceptance
+
+
+def forecast(
+    study: StudySource, variants: Sequence[str], error: float, labels: int, confidence_level: float = 0.95
+) -> OutOfReach | None:
+    """Why a promise cannot be kept with some prompts, as a study's gold labels show, however they came."""
+    frame = measurable(study).filter(pl.col("variant").cast(pl.String).is_in(list(variants)))
+    known = {item.id: item.gold for item in study.experiment.items}
+    gold = {item: label for item, label in known.items() if label is not None}
+    if not gold or frame.is_empty():
+        return None
+    evidence = _evidence(study, with_gold(frame, known, declared_draw([*known], gold), gold, {}))
+    every = Candidates(scored(evidence), evidence.checked, evidence.wrong, evidence.probability)
+    return out_of_reach(every.some(evidence.candidates), error, 1 - confidence_level, labels)
 
 
 def kept_acceptance(study: StudySource, frame: pl.DataFrame) -> dict[str, Any]:
@@ -92,11 +108,11 @@ def shown_acceptance(study: StudySource, frame: pl.DataFrame) -> dict[str, Any]:
     return {"accepted": acceptance.document()}
 
 
-def _accepted(study: StudySource, frame: pl.DataFrame, asked: Mapping[str, Any]) -> Acceptance:
+def _evidence(study: StudySource, frame: pl.DataFrame, evaluator: str | None = None) -> ItemEvidence:
+    """What speaks for each item's label, as an evaluator reads it, the first if none is named."""
     if frame.is_empty() and study.has_answers:
         raise _no_labels(study)
     known = [one.title for one in study.spec.evaluators]
-    evaluator = asked.get("evaluator")
     if evaluator is not None and evaluator not in known:
         raise UnknownName("evaluator", evaluator, known, where="evaluator")
     named = pl.col("evaluator").cast(pl.String)
@@ -110,15 +126,18 @@ def _accepted(study: StudySource, frame: pl.DataFrame, asked: Mapping[str, Any])
     )
     sure = None if counted.is_empty() else str(counted["evaluator"][0])
     groups = [name for name in study.experiment.groups if name in frame.columns]
-    evidence = evidence_of(
+    return evidence_of(
         own,
         study.experiment.labels.codes,
         numbers=study.experiment.labels.are_numbers,
         groups=groups,
         confidences=None if sure is None else frame.filter(named == sure),
     )
+
+
+def _accepted(study: StudySource, frame: pl.DataFrame, asked: Mapping[str, Any]) -> Acceptance:
     return accepted_labels(
-        evidence,
+        _evidence(study, frame, asked.get("evaluator")),
         error=asked["error"],
         confidence_level=asked["confidence_level"],
         by=asked.get("by"),

@@ -20,7 +20,7 @@ from typing_extensions import Unpack
 from quaver.acceptance.accepted_labels import Acceptance
 from quaver.core.annotations import FIELD
 from quaver.core.arguments import guarded, taking
-from quaver.core.number_format import promised
+from quaver.core.number_format import percent, promised
 from quaver.core.options import options_in, with_defaults
 from quaver.core.rows import Rows
 from quaver.core.transaction import Transaction, changing
@@ -29,6 +29,7 @@ from quaver.errors import QuaverError, StoreError
 from quaver.report.findings.verdict_card import Card, card_of_fields
 from quaver.report.page_templates import paragraph, template
 from quaver.study.analysis.field_source import fields_of
+from quaver.study.analysis.study_acceptance import forecast
 from quaver.study.checking.check_design import Check, model_entry, prepared_check, run_agreed
 from quaver.study.checking.check_options import CheckOptions
 from quaver.study.gold_sample.coder_sheets import sheet_of, write_sheets
@@ -169,7 +170,28 @@ class Labelling:
                 found=self.verdict.verdict,
                 fix=f"{self.verdict.next_step} Or label with --anyway, which the labelled file will say",
             )
+        if self.error is not None and not self.options["anyway"]:
+            self._see_that_it_can_be_kept(self.error, found)
         return found
+
+    def _see_that_it_can_be_kept(self, error: float, choices: Mapping[str, PromptChoice]) -> None:
+        """Refuse a promise that the check's hand labels show to be out of reach, before people are asked."""
+        labels = self.options["by_hand"] or sample_for(error)
+        for name, source in fields_of(self.check.source).items():
+            if name not in choices or choices[name].recommended.judged.are_chosen:
+                continue
+            if (known := forecast(source, choices[name].variants, error, labels)) is None:
+                continue
+            most = f"at most {promised(error)} wrong among a quarter of the labels, the surest"
+            wrong = f"{known.wrong:,} wrong of {known.checked:,} with a hand label, among the surest"
+            instead = f"{promised(known.possible)} can be reached, with about {labels:,} hand labels"
+            raise QuaverError(
+                f"with what is known, {promised(error)} cannot be reached",
+                where="--error",
+                expected=f"{most}{name and f', of {name}'}",
+                found=f"{wrong}: surely more than {percent(known.least)}",
+                fix=f"{instead}; or improve the prompt first, or label with --anyway",
+            )
 
     @cached_property
     def fields(self) -> list[FieldLabels]:
@@ -222,7 +244,7 @@ class Labelling:
         if self.error is None or gold.state.drawn:
             return
         size = min(self.options["by_hand"] or sample_for(self.error), len(self.study.experiment.items))
-        if any(one.by_hand < size for one in self.fields):
+        if any(2 * one.by_hand < size for one in self.fields):  # others may have drawn one
             gold.draw(n=size)
             del self.fields
 
