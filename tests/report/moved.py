@@ -32,7 +32,8 @@ def measured_study(lock, annotations):
         items=SimpleNamespace(id="item", coders=(), gold=None),
         evaluators=[SimpleNamespace(title=name) for name in lock["evaluators"]],
     )
-    study = SimpleNamespace(experiment=experiment, spec=spec, gold_columns=(), has_texts=False)
+    own = {"gold_columns": (), "gold_spec": None, "has_texts": False}
+    study = SimpleNamespace(experiment=experiment, spec=spec, **own)
     measured = MeasuredStudy((study), annotations)
     measured.asked = []
     return measured

@@ -57,10 +57,13 @@ def _moves(pair: Pair) -> pl.DataFrame:
     gold = pair.before.group_by("item").agg(
         pl.col("gold").first() if "gold" in pair.before.columns else pl.lit(None, pl.String).alias("gold")
     )
-    kinds = {"before": "lost", "after": "gained"}
-    move = pl.when(pl.col("before").eq_missing(pl.col("after"))).then(pl.lit("same"))
-    for side, kind in kinds.items():
-        move = move.when(pl.col(side) == pl.col("gold")).then(pl.lit(kind))
-    return both.join(gold, on="item", how="left").select(
-        "item", move.otherwise(pl.lit("changed")).alias("label")
+    move = (
+        pl.when(pl.col("before").eq_missing(pl.col("after")))
+        .then(pl.lit("same"))
+        .when(pl.col("before") == pl.col("gold"))
+        .then(pl.lit("lost"))
+        .when(pl.col("after") == pl.col("gold"))
+        .then(pl.lit("gained"))
+        .otherwise(pl.lit("changed"))
     )
+    return both.join(gold, on="item", how="left").select("item", move.alias("label"))

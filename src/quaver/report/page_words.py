@@ -100,6 +100,7 @@ _SHARES = frozenset(
             "label_in_use",
             "wrong_labels",
             "gold_total",
+            "flips_total",
         ),
         *("failed_calls", "unlabelled_answers", "truncated_answers"),
         *("corrected_share", "corrected_accuracy"),

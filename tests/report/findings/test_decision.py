@@ -355,6 +355,17 @@ def test_hand_labels_of_texts_that_were_chosen_vouch_for_no_others():
     assert of(0.0005, "random").kind == of(0.002, "").kind == "use"
 
 
+@pytest.mark.parametrize(("ends", "kind"), [
+    (None, "use"), ((0.0, 0.0), "use"), ((-0.1, 0.15), "use"),
+    ((-0.1, 0.25), "cannot tell"), ((0.11, 3.0), "do not use"), ((-0.4, -0.12), "do not use"),
+])  # fmt: skip
+def test_numbers_that_a_few_answers_multiply_are_not_used_though_prompts_agree(ends, kind):
+    without_gold = {
+        name: known for name, known in _STEADY.items() if "gold" not in name and name != "wrong_labels"
+    }
+    assert recommendation({**without_gold, "flips_total": ends}, []).kind == kind
+
+
 def test_a_prompt_that_deviates_is_named_and_the_others_may_be_used():
     odd = part("prompt_worse", 0.06, 0.2, variant="p4")
     found = recommendation(_STEADY, [odd, part("prompt_worse", 0.04, 0.2, variant="p3")])

@@ -16,13 +16,14 @@ it: labels that swap among the items leave them as they were.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
 import numpy as np
 
 from quaver.agreement.disagreement import members, scale
-from quaver.core.records import OF_SETS, Estimate, LabelSet
+from quaver.core.records import OF_SETS, Estimate, LabelSet, Numbers
 from quaver.estimation.coded_columns import label_counts
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import Interval, mean_within
@@ -159,7 +160,8 @@ def flips(data: MeasureInput) -> Iterator[Estimate]:
 
     ``flips_repeats``, ``flips_prompts`` and ``flips_chance``, the shares of pairs that differ;
     ``flips_agreement``, 1 − D_prompts / D_chance; and ``flips_noise``, D_repeats / D_prompts in decodings
-    where prompts were asked twice. Take it of answers with a label.
+    where prompts were asked twice; of numbers ``flips_total``, by what share they add up to more than the
+    items' medians over prompts. Take it of answers with a label.
 
     Two items, two prompts; one item's label flips. Of the two pairs of prompts about one item one differs,
     and so does one of the two pairs of prompts about two items:
@@ -203,6 +205,33 @@ def flips(data: MeasureInput) -> Iterator[Estimate]:
                 details={"prompts": len(prompts), "level": data.labels.level if data.labels else "nominal"},
             )
             yield cell.estimated(statistic)
+        if isinstance(data.labels, Numbers):
+            values = np.array([label.value or 0.0 for label in data.labels.labels])
+            yield cell.estimated(_total(cell, counts.sum((0, 2)), values, len(prompts)))
+
+
+def _total(cell: Cell, counts: Floats, values: Floats, prompts: int) -> Statistic:
+    """By what share the numbers add up to more than each item's median over prompts does.
+
+    >>> from quaver.core.records import Label
+    >>> codes = "10", "20", "100"
+    >>> amounts = Numbers(tuple(Label(code, code, value=float(code)) for code in codes), "ratio")
+    >>> rows = {"item": [1, 1, 1, 2, 2, 2], "variant": list("uvwuvw"), "label": "10 10 100 20 20 20".split()}
+    >>> flips(rows, labels=amounts)[-1].value
+    1.0
+    """
+    method, order, whole = (
+        "sum of the labels beyond that of the items' medians",
+        np.argsort(values),
+        counts.sum(1),
+    )
+    statistic = Statistic(part="_total", method=method, n=cell.units.touched(whole > 0))
+    below = np.cumsum(counts[:, order], 1) * 2 >= whole[:, None]
+    medians = values[order][below.argmax(1)] * (whole > 0)
+    if prompts < 3 or (values < 0).any() or not medians.any():
+        return replace(statistic, reason="fewer than three prompts, or no sum to compare")
+    means = quotient(counts @ values, whole)
+    return replace(statistic, under=Ratio((np.nan_to_num(means) - medians)[:, None], medians[:, None]))
 
 
 def short_of(share: float, chance: float, worst: float = 1.0) -> Callable[[float, float], Interval]:

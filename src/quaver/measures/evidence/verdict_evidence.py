@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 import polars as pl
+import scipy
 
 from quaver.core.records import OF_SETS, UNORDERED, Estimate, LabelSet
 from quaver.estimation.cells import Frame, guarded
@@ -35,6 +36,10 @@ _LEVELS: Final = 50
 
 _MOST: Final = 0.15
 """A label is left out that is surely wrong in more than this share of its uses."""
+
+
+_CHANCE_LEADING: Final = 0.05
+"""With this chance, over all labels, one of two that are wrong as often seems to be so most often."""
 
 
 @guarded
@@ -215,21 +220,28 @@ def _label_in_use(labelled: ModelAnswers) -> Estimate:
     return replace(most, measure="label_in_use", cell={"model": labelled.model}, details=used)
 
 
+def _leading(wrong: pl.DataFrame, labels: int) -> str:
+    """The label that surely most texts have wrongly, by a sign test against the next, over all labels."""
+    each = wrong.group_by("item").agg(pl.col("label").mode().sort().first())
+    first, (_, second) = (*Counter(each["label"].to_list()).most_common(2), ("", 0), ("", 0))[:2]
+    chance = scipy.stats.binom.sf(first[1] - 1, first[1] + second, 1 / 2)
+    return str(first[0]) if chance * labels < _CHANCE_LEADING else ""
+
+
 def correctness(answers: ModelAnswers) -> Iterator[Estimate]:
     """How a model's labels compare with the gold labels, over all of them.
 
     ``correct_answers``, the measure ``accuracy`` over all prompts, an answer without a label, or a call that
-    failed, being wrong; ``wrong_labels``, 1 less the accuracy of the labels, with the most frequent wrong one
-    in the details; and what the measure `gold` has.
+    failed, being wrong; ``wrong_labels``, 1 less the accuracy of the labels, in the details the wrong one
+    that surely stands on more texts than any other; and what the measure `gold` has.
     """
     right, *_ = answers.take(accuracy, missing="wrong")
     yield replace(right, measure="correct_answers")
     of_labels, *_ = answers.answered.take(accuracy, missing="drop")
     rows = answers.answered.labelled.calls.filter(pl.col("label") != pl.col("gold"))
-    wrong, details = Counter(rows["label"].to_list()), dict[str, Any]()
-    if wrong:
-        most = max(answers.labels.codes, key=wrong.__getitem__)
-        details = {"label": most, "share": wrong[most] / rows.height}
+    details = dict[str, Any]()
+    if leading := _leading(rows.select("item", pl.col("label").cast(pl.String)), len(answers.labels.codes)):
+        details = {"label": leading, "share": float((rows["label"] == leading).mean())}  # type: ignore[arg-type]
     yield replace(complement(of_labels, "wrong_labels"), details=details)
     for estimate in answers.answered.take(gold):
         if estimate.measure != "gold_distance":

@@ -175,8 +175,8 @@ class JudgedModel(NamedTuple):
         else:
             ends = _times(wrong, right, high=True) if value <= bar else inf, _times(wrong, beyond)
         times = min(ends)
-        if self.profiles or not times <= _MANY_TIMES:
-            return 0
+        if self.profiles or not times <= _MANY_TIMES or (times <= 1 and wrong.unit == "item"):
+            return 0  # it is something else that too few texts show
         unseen = 0.0
         if wrong.unit != "item" and value < right:
             unseen = log(_UNSEEN) / log(1 - (right - value) / (1 - value))

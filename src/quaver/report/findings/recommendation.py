@@ -41,6 +41,7 @@ Reason = Literal[
     "moved by format",
     "moved by host",
     "moved by snapshot",
+    "moved sum",
     "unclear",
 ]
 """Why: what decided."""
@@ -98,6 +99,7 @@ STEPS: Final[Mapping[Reason, NextStep]] = {
     "moved by format": "name the format",
     "moved by host": "ask one host",
     "moved by snapshot": "ask one snapshot",
+    "moved sum": "revise the prompt",
     "unclear": "add items",
 }
 """What to do about each cause."""
