@@ -23,7 +23,7 @@ from typing import Final
 import numpy as np
 
 from quaver.agreement.disagreement import members, scale
-from quaver.core.records import OF_SETS, Estimate, LabelSet, Numbers
+from quaver.core.records import OF_SETS, Estimate, LabelSet
 from quaver.estimation.coded_columns import label_counts
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import Interval, mean_within
@@ -205,7 +205,7 @@ def flips(data: MeasureInput) -> Iterator[Estimate]:
                 details={"prompts": len(prompts), "level": data.labels.level if data.labels else "nominal"},
             )
             yield cell.estimated(statistic)
-        if isinstance(data.labels, Numbers):
+        if data.labels is not None and data.labels.are_numbers:
             values = np.array([label.value or 0.0 for label in data.labels.labels])
             yield cell.estimated(_total(cell, counts.sum((0, 2)), values, len(prompts)))
 
@@ -215,7 +215,8 @@ def _total(cell: Cell, counts: Floats, values: Floats, prompts: int) -> Statisti
 
     >>> from quaver.core.records import Label
     >>> codes = "10", "20", "100"
-    >>> amounts = Numbers(tuple(Label(code, code, value=float(code)) for code in codes), "ratio")
+    >>> labels = tuple(Label(code, code, value=float(code)) for code in codes)
+    >>> amounts = LabelSet(labels, "ratio", are_numbers=True)
     >>> rows = {"item": [1, 1, 1, 2, 2, 2], "variant": list("uvwuvw"), "label": "10 10 100 20 20 20".split()}
     >>> flips(rows, labels=amounts)[-1].value
     1.0
