@@ -109,8 +109,8 @@ def test_what_was_dropped_is_said_everywhere(file, what):
     assert "They are kept in responses.db." in said[0]
     assert "They were left out of the bundle." in pack_study(opened(file), texts=False)[2][0]
     paper = quaver.Study.open(path).paper()
-    assert line in paper.methods
-    assert "whole design was collected" not in paper.methods
+    assert line in paper.details
+    assert "whole design was collected" not in paper.details
 
 
 def test_a_coder_that_was_dropped_is_named(file):

@@ -66,7 +66,7 @@ def answered(bodies, found):
 def reported(found):
     """What is said of decoding: the methods paragraph, and its LaTeX."""
     paper = found.paper()
-    return {"paragraph": paper.methods, "latex": paper.methods_as("latex")}
+    return {"paragraph": paper.details, "latex": paper.methods_as("latex")}
 
 
 PRESETS = ("openai", "openrouter", "vllm", "mistral", "groq", "together", "deepseek", "ollama", "lm_studio")
@@ -217,7 +217,7 @@ def test_levels_of_a_knob_that_make_no_difference_are_named(heeds, tmp_path):
     told = ["temperature made no difference that the server of m shows: its 3 levels are repeats"]
     assert states == {"sent" if heeds else "ignored"}
     assert [*found.status().idle_knobs] == ([] if heeds else told)
-    assert ("which made no difference" in found.paper().methods) is not heeds
+    assert ("which made no difference" in found.paper().details) is not heeds
     assert ("its 3 levels are repeats" in found.verdict().moves) is not heeds
     shares = found.measure("strict_stability", by=["temperature"])
     assert [one.value for one in shares] == ([None] * 3 if heeds else [1.0])
@@ -227,7 +227,7 @@ def test_hosts_are_kept_and_named(tmp_path):
     with rigged(rig.routing) as provider:
         found = study(tmp_path, {"base_url": provider.url}, {})
         found.run()
-        words = found.paper().methods
+        words = found.paper().details
     assert "Together (6 answers)" in words
     assert "DeepInfra (6 answers)" in words
 

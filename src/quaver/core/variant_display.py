@@ -78,7 +78,7 @@ def origin_in_words(origin: Mapping[str, Any], covariates: Mapping[str, Any]) ->
     lines = []
     for factor, one in origin.items():
         maker = one.get("engine") or one.get("family", "")
-        facts = [f"{key} {_plain(value)}" for key, value in one.items() if key not in {*_LEFT_OUT, "engine"}]
+        facts = [f"{key} {plain(value)}" for key, value in one.items() if key not in {*_LEFT_OUT, "engine"}]
         parts = ", ".join(facts)
         by = f", by {one['by']}" if one.get("by") else ""
         lines.append(f"{factor}: {maker}{by}" + (f" ({parts})" if parts else ""))
@@ -87,11 +87,16 @@ def origin_in_words(origin: Mapping[str, Any], covariates: Mapping[str, Any]) ->
     return lines
 
 
-def _plain(value: Any) -> str:
+def plain(value: Any) -> str:
+    """A value of a document in words.
+
+    >>> plain({"favor": 46, "against": [1, 2]})
+    'favor 46, against 1 and 2'
+    """
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {_plain(one)}" for key, one in value.items())
+        return ", ".join(f"{key} {plain(one)}" for key, one in value.items())
     if isinstance(value, list | tuple):
-        return " and ".join(map(_plain, value))
+        return " and ".join(map(plain, value))
     return repr(value) if isinstance(value, str) and value != value.strip() else str(value)
 
 

@@ -92,6 +92,8 @@ def _as_sent(knobs: Mapping[str, Sequence[Sequence[Any]]], calls: int) -> Iterat
     """What was sent of each knob, and where the provider's own default counted."""
     for name, words in _KNOBS.items():
         for asked, sent, state, n in knobs.get(name, ()):
+            if name == "stop" and not sent:
+                continue
             why = "not settable for this model" if state == "refused" else "none was sent"
             wanted = "" if name in ("temperature", "schema") or asked is None else f"asked for {asked}, "
             default = f"the provider's default {name.replace('_', ' ')}"

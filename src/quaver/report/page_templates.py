@@ -23,6 +23,7 @@ from quaver.core.number_format import (
     with_interval,
 )
 from quaver.core.records import AND_PROMPT, Estimate
+from quaver.core.variant_display import plain
 from quaver.report.page_words import (
     capital,
     completeness,
@@ -70,6 +71,7 @@ def _environment() -> jinja2.Environment:
         "number": number,
         "one_line": _one_line,
         "percent": percent,
+        "plain": plain,
         "points": points,
         "quoted": quoted,
         "repr": repr,

@@ -199,7 +199,7 @@ class _Labelling:
         labelled, check = work.labelled(), work.check
         report, methods = check.report(), self.begun.folder / "methods.md"
         texts = []
-        for name, one in (check.fields or {"": check}).items():
+        for name, one in (labelled.study.fields or {"": labelled.study}).items():
             text = one.paper().methods_as("markdown")
             texts.append(f"# {name}\n\n{text}" if name else text)
         replace_text(methods, "\n\n".join(texts))

@@ -17,6 +17,7 @@ from quaver.start.page_frame import (
     other_button,
     words,
 )
+from quaver.study.collection.study_status import StudyStatus
 
 _MOST_PROMPTS: Final = 20
 
@@ -27,14 +28,20 @@ async def verdict(page: StepPage) -> None:
     place = ui.element("div")
     with place:
         words("p", "Judging …").props('role="status"')
-    card = await page.do(lambda: page.site.here.study(folder).verdict())
+
+    def judged() -> tuple[Card, StudyStatus]:
+        study = page.site.here.study(folder)
+        return study.verdict(), study.status()
+
+    found = await page.do(judged)
     place.clear()
-    if card is None:
+    if found is None:
         other_button("To the run", lambda: page.go("run"))
         return
+    card, now = found
     with place:
         _show_card(card)
-        _show_next(page, card)
+        _show_next(page, card, unfinished=now.answered < now.total)
     lines = [shlex.join(["quaver", command, folder.name]) for command in ("report", "view")]
     if before := page.begun.options.get("before"):
         lines.append(shlex.join(["quaver", "compare", before, folder.name]))
@@ -46,7 +53,7 @@ def _show_card(card: Card) -> None:
     ui.html(visible(screen_html(card.screen)), sanitize=False).classes("qv-verdict")
 
 
-def _show_next(page: StepPage, card: Card) -> None:
+def _show_next(page: StepPage, card: Card, *, unfinished: bool) -> None:
     """What can be done, the recommended step first."""
     begun, here = page.begun, page.site.here
 
@@ -74,6 +81,8 @@ def _show_next(page: StepPage, card: Card) -> None:
         "reader": ("Read the answers in another way", lambda: page.go("plan")),
     }
     first = _BEST.get(card.step, "codebook")
+    if not unfinished and first != "run":
+        del steps["run"]
     with ui.row():
         for name in sorted(steps, key=lambda one: one != first):
             (main_button if name == first else other_button)(*steps[name])

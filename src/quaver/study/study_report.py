@@ -154,5 +154,5 @@ def paper(study: StudySource) -> Paper:
         paid = cost_table(behind.costs())
     estimates = measured.estimates()
     lock = resolved(study) | shown_acceptance(study, frame)
-    results = Results(lock, frame, estimates, audit=measured.audit())
+    results = Results(lock, frame, estimates, audit=[*measured.audit(), *measured.verdict()])
     return paper_parts(results, paid)

@@ -31,7 +31,7 @@ def test_axe_finds_no_violation(browser, report, width, scheme):
 @pytest.mark.parametrize("width", [390, 768, 1280, 1440])
 def test_the_first_screen_says_what_to_do(browser, report, width):
     with Visit(browser, report, width) as visit:
-        for part in ("h1", ".badge", ".facts", ".said"):
+        for part in ("h1", ".badge", ".facts", ".prompts"):
             box = visit.page.locator(part).first.bounding_box()
             assert box["x"] >= 0
             assert box["x"] + box["width"] <= width

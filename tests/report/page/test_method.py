@@ -5,7 +5,7 @@ from tests.gold_study import filled, labelled_study, truths
 
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
-from quaver.report.page.method import gold_sample, method_paragraph
+from quaver.report.page.method import gold_sample, method_details
 from quaver.report.page_templates import paragraph
 from quaver.report.tables.table import Table
 
@@ -19,7 +19,7 @@ def test_a_report_says_how_the_sample_was_drawn(tmp_path):
     drawn = study.gold.draw(n=20, coders=["ada", "ben"], overlap=0.5, form="csv")
     study.gold.take(filled(drawn.files[0], truths(60)))
     text = study.paper().methods_as("markdown")
-    for said in ("gold sample of 20 of the 60 items", "2 coders", "5 drawn items without"):
+    for said in ("gold sample of 20 of the 60 items", "1 coder labelled 15 of these items"):
         assert said in text
     assert "none with a gold label" not in text
 
@@ -56,5 +56,5 @@ def test_thresholds_are_stated():
         Estimate("readiness", 0.0),
     ]
     lock = {"study": {"seed": 1}, "labels": {"labels": []}}
-    said = method_paragraph(Results(lock, pl.DataFrame(), found), Table((), ()))
+    said = method_details(Results(lock, pl.DataFrame(), found), Table((), ()))
     assert "accuracy at least 0.8 and stated ece at most 0.1" in said

@@ -139,10 +139,10 @@ def study(tmp_path_factory):
 
 
 def test_a_bundles_paragraph_names_its_digest(study, tmp_path):
-    assert "SHA-256 digest" not in study.paper().methods
+    assert "SHA-256 digest" not in study.paper().details
     packed, digest = quaver.bundle(study, tmp_path / "b.quaver.zip")
     opened = quaver.Study.open(packed)
-    assert digest in opened.paper().methods
+    assert digest in opened.paper().details
     assert opened.paper().table == study.paper().table
     assert digest in opened.report(tmp_path / "out").read_text()
 

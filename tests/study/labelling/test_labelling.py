@@ -250,8 +250,8 @@ def test_a_regression_that_the_study_asks_for_is_corrected_too(texts):
     (said,) = [text for head, text in found.notes if head == "Regression"]
     assert said.startswith("“party” ")
     assert "in the true labels" in said
-    assert "With the errors of the labels corrected by this sample" in found.study.paper().methods
-    assert said in found.study.paper().methods
+    assert "With the errors of the labels corrected by this sample" in found.study.paper().details
+    assert said in found.study.paper().details
 
 
 def test_a_sample_that_the_table_labels_already_still_ends_in_a_sheet(texts):

@@ -327,7 +327,9 @@ def by_hand(results: Results) -> Mapping[str, Any]:
         "texts": sum(results.lock.get("items", {}).get("gold", {}).values()),
         "columns": [quoted(column) for column in columns if column],
         "coders": [*map(quoted, items.get("coders", ()))] if known.get("coders") else [],
-        "sample": sample if sample.get("design") else None,
+        "sample": {**sample, "coders": [one["coder"] for one in sample["coders"] if one["labelled"]]}
+        if sample.get("design")
+        else None,
         "drawn": known.get("drawn"),
     }
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from inspect import cleandoc
 from typing import Any
 
-from quaver.core.number_format import enumeration
+from quaver.core.number_format import count, enumeration
 from quaver.core.records import AND_PROMPT, Estimate
 from quaver.core.rows import measure_of, of_measures
 from quaver.report.decoding_words import decodings_in_words, hosts_in_words
@@ -14,7 +14,7 @@ from quaver.report.estimate_index import Results
 from quaver.report.findings.key_results import corrected_conclusions, corrected_totals, in_true_labels
 from quaver.report.findings.quality import clusters
 from quaver.report.page_templates import paragraph
-from quaver.report.page_words import in_words
+from quaver.report.page_words import beginning, in_words
 from quaver.report.tables.study_tables import left_out_table
 from quaver.report.tables.table import Table
 
@@ -25,7 +25,43 @@ _WIDEST = 2
 _OTHERS = {"population": "prompts like these"}
 
 
-def method_paragraph(results: Results, cost: Table) -> str:
+_QUESTION = 200
+"""Characters of the question that a methods section quotes."""
+
+_LABELS = 8
+"""As many labels are named in it."""
+
+
+def method_paragraph(results: Results) -> str:
+    """The question, the model, the day, how many texts and prompts, what is correct, and the correction."""
+    lock, sample = results.lock, gold_sample(results.lock)
+    right = [one for one in of_measures(results.audit, "correct_answers") if one.value is not None]
+    names = [*results.label_names.values()]
+    known = {
+        model: facts.get("version") or facts.get("served_model")
+        for model, facts in lock.get("models", {}).items()
+    }
+    return paragraph(
+        "methods.txt",
+        results=results,
+        lock=lock,
+        collection=lock.get("collection", {}),
+        question=beginning(
+            str(results.variants[0].get("instruction", "")) if results.variants else "", _QUESTION
+        ),
+        labels=enumeration(names) if 0 < len(names) <= _LABELS else f"{len(names)} labels",
+        versions=[str(version) for model, version in known.items() if version and version != model],
+        sampled=[words.partition(",")[0] for words in decodings_in_words(lock).values()],
+        times=sorted(
+            {int(one.get("repeats", 1)) for one in lock.get("conditions", ()) if not one.get("follow_up")}
+        ),
+        right=right[0] if len(right) == 1 else None,
+        by=count(len(sample["coders"]), "coder") if sample["coders"] else "people",
+        totals=corrected_totals(results.estimates),
+    )
+
+
+def method_details(results: Results, cost: Table) -> str:
     """What was asked, of which models, how often, how it was parsed and measured, and what it cost."""
     lock, estimates = results.lock, results.estimates
     accurate = [estimate.method.partition(";")[0] for estimate in of_measures(estimates, "accuracy")]
@@ -60,7 +96,8 @@ def method_paragraph(results: Results, cost: Table) -> str:
 def gold_sample(lock: Mapping[str, Any]) -> Mapping[str, Any]:
     """How a gold sample was drawn and labelled; without a design where none was drawn."""
     absent: dict[str, Any] = {"design": "", "by": (), "date": "", "agreement": None, "decided": {}}
-    return {**absent, **lock.get("gold_sample", {})}
+    sample = {**absent, **lock.get("gold_sample", {})}
+    return {**sample, "coders": [one for one in sample.get("coders", ()) if one.get("labelled", 1)]}
 
 
 def _models(models: Mapping[str, Mapping[str, Any]]) -> list[str]:
@@ -159,4 +196,7 @@ def measured(estimates: Iterable[Estimate]) -> dict[str, str]:
 
 def rules(results: Results) -> dict[str, str]:
     """The evaluators' rules by name, without the indentation of the code."""
-    return {str(name): cleandoc(str(rule)) for name, rule in results.lock.get("evaluators", {}).items()}
+    return {
+        str(name): cleandoc(str(rule)).replace("``", "")
+        for name, rule in results.lock.get("evaluators", {}).items()
+    }

@@ -21,7 +21,7 @@ from quaver.core.records import Estimate
 from quaver.core.rows import defined
 from quaver.errors import StoreError, UnknownName
 from quaver.report.estimate_index import Results, varying
-from quaver.report.page.method import method_paragraph
+from quaver.report.page.method import method_details, method_paragraph
 from quaver.report.page_words import (
     between,
     in_words,
@@ -132,7 +132,8 @@ class Paper:
     Attributes:
         table: The table.
         caption: What the table shows.
-        methods: The paragraph, as plain text.
+        methods: The paragraph, of 120 words at most, as plain text.
+        details: What an appendix says beyond it.
         bibtex: The references.
         keys: The references' keys in BibTeX.
     """
@@ -140,6 +141,7 @@ class Paper:
     table: Table
     caption: str
     methods: str
+    details: str
     bibtex: str
     keys: tuple[str, ...]
 
@@ -156,7 +158,7 @@ class Paper:
         return as_text(self.table, self.caption, form)
 
     def methods_as(self, form: Format = "markdown") -> str:
-        """The paragraph on methods.
+        """The paragraph on methods, and what an appendix says beyond it.
 
         Args:
             form: ``markdown``, ``latex`` (which cites the references) or ``html``.
@@ -166,10 +168,11 @@ class Paper:
         """
         _check(form)
         if form == "latex":
-            return f"{latex_text(self.methods)}\n\\nocite{{{','.join(self.keys)}}}\n"
+            parts = "\n\n".join(map(latex_text, (self.methods, self.details)))
+            return f"{parts}\n\\nocite{{{','.join(self.keys)}}}\n"
         if form == "html":
-            return f"<p>{escape(self.methods)}</p>\n"
-        return markdown_text(self.methods) + "\n"
+            return f"<p>{escape(self.methods)}</p>\n<p>{escape(self.details)}</p>\n"
+        return f"{markdown_text(self.methods)}\n\n{markdown_text(self.details)}\n"
 
     def files(self) -> Mapping[str, str]:
         """All of it as files, by their names."""
@@ -217,8 +220,8 @@ def paper_parts(results: Results, cost: Table) -> Paper:
     )
     caption = f"{results.name}: {items}; {models}."
     version = str(results.lock.get("versions", {}).get("quaver", ""))
-    methods = method_paragraph(results, cost)
-    return Paper(paper_table(results), caption, methods, bibtex(results.estimates, version), keys)
+    methods, details = method_paragraph(results), method_details(results, cost)
+    return Paper(paper_table(results), caption, methods, details, bibtex(results.estimates, version), keys)
 
 
 def _check(form: str) -> None:
