@@ -248,7 +248,7 @@ def marks(address, page, item):
 
 
 def test_answers_are_judged_by_keyboard(opened, address):
-    with opened("#/judge") as view:
+    with opened("#/judge?what=answers") as view:
         page = view.page
         page.locator(".judged").wait_for()
         assert page.locator(".place").inner_text() == f"1 of {ANSWERS}"

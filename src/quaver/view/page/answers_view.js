@@ -125,6 +125,7 @@ export class AnswersView {
     for (let block = Math.floor(first / BLOCK); block * BLOCK < last; block += 1) this.#fetch(block);
     const focused = this.list.contains(document.activeElement) ? Number(document.activeElement.dataset.at) : -1;
     const top = Math.ceil(scroll.top / HIGH);
+    this.tops = top;
     this.tabbed = this.at !== null && this.at >= top && this.at < last - 3 ? this.at : top; // one stop of the tab key
     const rows = [];
     for (let at = first; at < last; at += 1) rows.push(this.#line(at));
@@ -139,17 +140,18 @@ export class AnswersView {
     if (!one) return made("li", attributes, made("a", {"data-at": String(at), class: "answer-row waiting-row", tabIndex: -1}, "…"));
     const {view, given} = current();
     const shown = at === this.at;
+    const again = at > this.tops && this.#row(at - 1)?.item === one.item; // one text stands once on a screen
     const column = this.design.columns[one.column] ?? one;
     return made(
       "li",
       attributes,
       made(
         "a",
-        {href: addressOf(view, {...given, item: one.item, column: String(one.column), against: null}), class: "answer-row", "data-at": String(at), "aria-current": shown ? "true" : null, tabIndex: at === this.tabbed ? 0 : -1, onclick: (event) => this.#clicked(event, at)},
+        {href: addressOf(view, {...given, item: one.item, column: String(one.column), against: null}), class: again ? "answer-row again" : "answer-row", "data-at": String(at), "aria-current": shown ? "true" : null, tabIndex: at === this.tabbed ? 0 : -1, onclick: (event) => this.#clicked(event, at)},
         made("span", {class: "row-label"}, this.legend.chip(one.legend), one.flip ? made("span", {class: "flips"}, "flip") : null),
-        one.of ? made("span", {class: "row-item"}, cut(one.of, EXCERPT)) : null,
+        one.of && !again ? made("span", {class: "row-item"}, cut(one.of, EXCERPT)) : null,
         made("span", {class: "row-text"}, one.text === null || one.text === undefined ? made("i", {}, "no text") : cut(one.text, EXCERPT) || made("i", {}, "empty")),
-        made("span", {class: "row-of"}, made("b", {}, one.item), ` · ${columnWords(column, this.design)}`, one.gold !== null && one.gold !== undefined ? [" · gold ", this.legend.labelName(one.gold)].join("") : null, one.mark ? made("span", {class: "marked"}, ` ● ${one.mark}`) : null),
+        made("span", {class: "row-of"}, made("b", {class: again ? "unseen" : null}, one.item), `${again ? "" : " · "}${columnWords(column, this.design)}`, one.gold !== null && one.gold !== undefined ? [" · gold ", this.legend.labelName(one.gold)].join("") : null, one.mark ? made("span", {class: "marked"}, ` ● ${one.mark}`) : null),
       ),
     );
   }

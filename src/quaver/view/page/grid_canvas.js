@@ -171,7 +171,8 @@ export class GridCanvas {
       line = whole;
       while (length > 0 && this.pen.measureText(line).width > width) {
         length = Math.min(length - 1, Math.floor(length * 0.9));
-        line = length > 0 ? `${whole.slice(0, length).trimEnd()}…` : "";
+        const tail = /\s/.test(whole) ? 0 : Math.floor((2 * length) / 3); // the ends of ids tell them apart
+        line = length > 0 ? `${whole.slice(0, length - tail).trimEnd()}…${tail ? whole.slice(-tail) : ""}` : "";
       }
       if (this.lines.size > 4000) this.lines.clear();
       this.lines.set(key, line);

@@ -30,7 +30,7 @@ export class JudgeView {
     const {design, legend} = await app.factsOf();
     Object.assign(this, {design, legend});
     this.blind = given.blind === "1";
-    this.what = given.what === "items" ? "items" : "answers";
+    this.what = given.what === "answers" ? "answers" : "items";
     const asked = {...app.asked(), who: app.who, ...(this.blind ? {blind: 1} : {})};
     const key = JSON.stringify([app.study, asked, this.what]);
     if (key !== this.key) {
@@ -76,7 +76,7 @@ export class JudgeView {
     const focus = this.head.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") || document.activeElement.closest("label")?.textContent : null;
     fill(
       this.head,
-      choice("Judge", [["answers", "answers"], ["items", "items"]], this.what, (what) => change({what, n: null})),
+      choice("Judge", [["items", "items"], ["answers", "answers"]], this.what, (what) => change({what, n: null})),
       choice("Order", this.design.sorts.map((one) => [one.name, one.title]), given.sort || "item", (sort) => change({sort, n: null})),
       tick("Hide the model’s label", this.blind, (on) => change({blind: on ? "1" : null})),
       made("label", {class: "choice"}, made("span", {}, "Marks by"), name),
