@@ -194,7 +194,6 @@ class Presentation:
         null: The value that says that there is nothing to see, which charts mark; None where none does.
         ends: Between which values the chart's axis goes; those of the data if left out.
         bar: The value from which a result is commonly taken to be good enough, which charts mark.
-        short: How the title of a chart over another column begins: "Stability across repeats" by temperature.
         drawn: Whether a chart of its own is drawn.
 
     Raises:
@@ -209,7 +208,6 @@ class Presentation:
     null: float | None = None
     ends: tuple[float, float] | None = None
     bar: float | None = None
-    short: str = ""
     drawn: Drawn = "chart"
 
     def __post_init__(self) -> None:
@@ -230,9 +228,8 @@ class Presentation:
         """
         words = " ".join("".join(c if c.isprintable() else " " for c in name.replace("_", " ")).split())
         title = self.title or f"{words.capitalize()}, with intervals"
-        short = self.short or title.partition(": ")[0].removesuffix(", with intervals")
         axis, section = self.axis or words, self.section or section
-        return replace(self, title=title, axis=axis, section=section, short=short)
+        return replace(self, title=title, axis=axis, section=section)
 
 
 def measure_of(name: str) -> str | None:

@@ -55,7 +55,6 @@ WITHIN_REPEAT = ("model", "decoding", "repeat")
 @alpha(
     title="The same prompt, asked again: intra-prompt stability",
     axis="Krippendorff’s α over repeats",
-    short="Stability across repeats",
     raters=("repeat",),
     within=CONDITION,
     estimands=("fixed", "population"),
@@ -90,7 +89,6 @@ def intra_pss(
 @alpha(
     title="Another prompt, the same question: inter-prompt stability",
     axis="Krippendorff’s α over prompts",
-    short="Stability across paraphrases",
     raters=("variant",),
     within=WITHIN_REPEAT,
     compares=("variant",),

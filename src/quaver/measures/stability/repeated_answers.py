@@ -99,7 +99,6 @@ def mode_frequency(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
     axis="entropy in bits (0: always the same)",
     section="stability",
     better="lower",
-    short="Entropy of repeated answers",
     source="Shannon (1948), Bell System Technical Journal 27, 379-423",
     missing=("category", "drop"),
     raters=("repeat",),

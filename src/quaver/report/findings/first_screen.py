@@ -118,7 +118,7 @@ def _read(readers: Sequence[Estimate], model: str) -> list[dict[str, Any]]:
     if one is None:
         return []
     alone, several = one.details["alone"] / one.n, one.details["several"] / one.n
-    kinds = {"a label alone": (2, alone), "other words too": (4, 1 - alone - several)}
+    kinds = {"a label alone": (6, alone), "other words too": (5, 1 - alone - several)}
     kinds["several labels"] = 3, several
     ends = [0.0, *accumulate(share for _, share in kinds.values())]
     of_kinds = zip(kinds.items(), ends, strict=False)
