@@ -48,6 +48,7 @@ def noisy_annotations(
     # In the labels' order, and the same whatever the labels are called.
     side = (pl.col("item").hash(0) % 4) / 10
     spread = pl.concat_list(side, 1 - 2 * side, side)
+    start = (pl.concat_str("item", "variant", "repeat").hash(2) % 50).cast(pl.Int32)
     likely = pl.when(pl.col("label") == pl.col("gold")).then(0.8).otherwise(0.55)
     return frame.with_columns(
         original=pl.col("variant") == "v0",
@@ -60,6 +61,10 @@ def noisy_annotations(
         confidence=pl.when(pl.col("label").is_null()).then(None).otherwise(likely),
         probabilities=pl.when(pl.col("label").is_null()).then(None).otherwise(spread),
         mass_coverage=pl.lit(0.9),
+        quote_start=pl.when(pl.col("label").is_not_null()).then(start),
+        quote_end=pl.when(pl.col("label").is_not_null()).then(start + 10),
+        quote_score=pl.when(pl.col("label").is_not_null() & (start < 40)).then(1.0),
+        text_length=pl.lit(60),
         gold_drawn=pl.lit(True),
         gold_probability=pl.lit(1.0),
         ben=pl.col("gold"),

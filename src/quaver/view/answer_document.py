@@ -6,6 +6,7 @@ import shlex
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict
 from sqlite3 import Connection
 from typing import Any
@@ -36,6 +37,8 @@ from quaver.view.viewed_study import ViewedStudy
 _REASON = "marked in quaver view"
 _GOLD_COLUMNS = dict.fromkeys(("item", "label", "coder", "note"), pl.String)
 _LONGEST_FIELD, _MOST_SIBLINGS, _MOST_TOKENS = 2_000, 2_000, 300
+_AROUND = 600
+"""Characters of the text that are shown before and behind a quote."""
 _WITH_TOKENS = 2_000_000
 """Characters up to which an answer is read whole, for its tokens."""
 
@@ -139,7 +142,24 @@ def _read(study: ViewedStudy, view: GridView, row: int, cells: dict[int, dict[st
         "modal": modal,
         "gold": gold,
         "is": {"flip": reading["flip"], "right": right},
+        "quote": _quote(study, row, cells.get(scope.evaluator, _NO_CELL)),
         "probabilities": [{"label": code, "p": p} for code, p in zip(design.codes, shares, strict=False)],
+    }
+
+
+def _quote(study: ViewedStudy, row: int, cell: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What an answer quotes for its label, with the text around it where it stands in it."""
+    if cell.get("quote_status") is None:
+        return None
+    text, start, end = study.snapshot.item_texts([row])[row], cell["quote_start"], cell["quote_end"]
+    parts = None
+    if start is not None and len(text) == cell["text_length"]:
+        first, last = max(0, start - _AROUND), end + _AROUND
+        before, behind = "…" * (first > 0), "…" * (last < len(text))
+        parts = [before + text[first:start], text[start:end], text[end:last] + behind]
+    return {name: cell[f"quote_{name}"] for name in ("status", "score")} | {
+        "words": cell["quote"],
+        "parts": parts,
     }
 
 

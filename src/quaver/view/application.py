@@ -163,7 +163,7 @@ def _response(response: Any, status: int = 200) -> Response:
 
 _WITHHELD: dict[str, Any] = {
     **dict.fromkeys(("gold", "modal", "agreement", "instability", "accuracy", "labels", "label", "status")),
-    **dict.fromkeys(("confidence", "flip", "response", "reading", "probabilities", "tokens", "is")),
+    **dict.fromkeys(("confidence", "flip", "response", "reading", "probabilities", "tokens", "is", "quote")),
     **dict.fromkeys(("counts", "readings", "siblings", "follow_ups"), ()),
     "tokens_total": 0,
 }

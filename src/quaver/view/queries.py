@@ -122,6 +122,8 @@ IS: Mapping[str, pl.Expr] = {
     "unlabelled": _LABEL.is_null(),
     "truncated": pl.col("truncated"),
     "looping": pl.col("looping"),
+    "invented": pl.col("invented"),
+    "other-reason": pl.col("other_reason"),
     "flipped": pl.col("labels") > 1,
 }
 """What ``is:`` asks for."""

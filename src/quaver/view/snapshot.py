@@ -205,8 +205,9 @@ class Snapshot:
             self.items = items.select("item", *(pl.col(name).alias(name[len(GROUP) :]) for name in groups))
             self.ids, self.width = items["item"], len(self.design.columns)
             cells = ("row", "column", "evaluator", "legend", pl.col("confidence").cast(pl.Float32))
-            known = self._placed(self._annotations).select(*cells, "truncated", "looping")
-            self.answers = known.collect(engine="streaming")
+            placed = self._placed(self._annotations)
+            known = placed.select(*cells, "truncated", "looping", *_quotes(placed))
+            self.answers = with_reasons(known.collect(engine="streaming"))
 
     @contextmanager
     def _whole(self) -> Iterator[None]:
@@ -302,3 +303,31 @@ def error_document(error: QuaverError) -> dict[str, Any]:
     """An error for the page."""
     names = ("problem", "where", "expected", "found", "fix")
     return {name: getattr(error, name) for name in names}
+
+
+def _quotes(annotations: pl.LazyFrame) -> list[pl.Expr]:
+    """Where quotes are in the text, and which are invented; null of a study without any."""
+    known = annotations.collect_schema().names()
+    place = [
+        pl.col(name) if name in known else pl.lit(None, pl.Int32).alias(name)
+        for name in ("quote_start", "quote_end")
+    ]
+    status = pl.col("quote_status").cast(pl.String) if "quote_status" in known else pl.lit(None, pl.String)
+    return [*place, (status == "invented").alias("invented")]
+
+
+def with_reasons(answers: pl.DataFrame) -> pl.DataFrame:
+    """Answers with ``other_reason``: whether they quote other words than most with the same label do.
+
+    These are the words that most answers to an item with that label quote, of several such the first.
+    """
+    alike = ["row", "evaluator", "legend"]
+    places = answers.drop_nulls("quote_start").select(*alike, "quote_start", "quote_end")
+    starts = places.select(*alike, at="quote_start").unique()
+    within = (pl.col("quote_start") <= pl.col("at")) & (pl.col("at") < pl.col("quote_end"))
+    counted = places.join(starts, on=alike).filter(within).group_by(*alike, "at").len()
+    most = counted.sort("len", "at", descending=[True, False]).unique(
+        alike, keep="first", maintain_order=True
+    )
+    joined = answers.join(most.drop("len"), on=alike, how="left", maintain_order="left")
+    return joined.with_columns(other_reason=~within).drop("at", "quote_start", "quote_end")

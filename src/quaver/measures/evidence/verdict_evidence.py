@@ -26,6 +26,7 @@ from quaver.measures.evidence.beside_gold import gold
 from quaver.measures.evidence.judged_answers import ModelAnswers, at_once, complement
 from quaver.measures.evidence.label_flips import flips, label_kept, likeness
 from quaver.measures.evidence.prompt_choice import deviating_prompts, prompt_choice, prompts_seen
+from quaver.measures.stability.quote_stability import other_reason, quote_found
 from quaver.measures.stability.served_flips import served_flips
 from quaver.measures.validity.item_clusters import LENGTH, associated, traits
 from quaver.measures.variation.label_movement import label_movement
@@ -66,8 +67,9 @@ def verdict_evidence(
 
     Returns:
         What `answer_quality`, `flips`, `served_flips`, `correctness`, `vouched_parts`, `prompts_seen`,
-        `deviating_prompts` and `prompt_choice` give; what may be vouched for also of each prompt that may be
-        chosen, with ``variant`` in the cell. An estimate without a value says why.
+        `deviating_prompts` and `prompt_choice` give, and `quote_found` and `other_reason` where answers quote
+        the text; what may be vouched for also of each prompt that may be chosen, with ``variant`` in the
+        cell. An estimate without a value says why.
 
     Two items, two prompts; one item's label flips. Of the two pairs of prompts about one item one differs,
     and so does one of the two pairs of prompts about two items:
@@ -120,6 +122,9 @@ def _of_model(
     if asked.calls.is_empty():
         return
     yield from vouched_parts(asked, compared, coders)
+    if "quote_status" in asked.calls.columns and asked.calls["quote_status"].count():
+        yield from asked.labelled.take(quote_found)
+        yield from asked.labelled.take(other_reason)
     yield from prompts_seen(asked)
     yield from deviating_prompts(asked)
     choice = [*prompt_choice(asked)]

@@ -70,6 +70,8 @@ def text_labels(
     table = items.join(said, on="item", how="left", maintain_order="left")
     table = table.join(modal, on="item", how="left", maintain_order="left")
     table = table.join(sure, on="item", how="left", maintain_order="left")
+    if "quote" in frame.columns:
+        table = table.join(_quotes(frame), on=["item", "label"], how="left", maintain_order="left")
     shares = pl.when(pl.col("answers") > 1).then(pl.col("times").fill_null(0) / pl.col("answers"))
     table = table.with_columns(shares.alias("agreement"), (shares < SPLIT).alias("split"))
     by_hand = pl.col("person").is_not_null()
@@ -85,6 +87,7 @@ def text_labels(
         "agreement",
         "confidence",
         pl.when(~by_hand).then(_reason(study, recommended, acceptance)).alias("needs_person"),
+        *table.select("^quote$").columns,
     )
 
 
@@ -102,7 +105,7 @@ def _chosen(
     """The annotations that are asked for, of one evaluator."""
     frame = scan(study)
     columns = frame.collect_schema().names()
-    kept = ("item", "label", "status", "truncated", "confidence", "probabilities")
+    kept = ("item", "label", "status", "truncated", "confidence", "probabilities", "quote", "quote_start")
     evaluators = [one.title for one in study.spec.evaluators]
     asked: list[tuple[str, Sequence[str], list[str]]] = [
         ("model", [model] if model else (), [one.name for one in study.spec.models]),
@@ -125,6 +128,16 @@ def _chosen(
             fix="collect them first: quaver run",
         )
     return found
+
+
+def _quotes(frame: pl.DataFrame) -> pl.DataFrame:
+    """Of each label of a text the words in the text that most answers quote for it, of several the first."""
+    placed = frame.drop_nulls("quote_start").with_columns(pl.col("item", "label").cast(pl.String))
+    counted = placed.group_by("item", "label", "quote").agg(pl.len(), pl.col("quote_start").min())
+    ordered = counted.sort("len", "quote_start", "quote", descending=[True, False, False])
+    return ordered.unique(["item", "label"], keep="first", maintain_order=True).select(
+        "item", "label", "quote"
+    )
 
 
 def _has(level: Level, code: str) -> pl.Expr:

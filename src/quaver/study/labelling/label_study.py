@@ -38,6 +38,7 @@ _COLUMNS: Final = {
     "labelled_by": "labelled by",
     "agreement": "agreement",
     "confidence": "confidence",
+    "quote": "quote",
     "needs_person": "needs a person",
 }
 """The new columns of the copy, and their headings."""
@@ -188,8 +189,9 @@ class FieldLabels:
 
     def columns(self, table: pl.DataFrame, items: Sequence[str]) -> pl.DataFrame:
         """The new columns of the copy, for rows of the user's table with these items; numbers as numbers."""
-        confident = table["confidence"].null_count() < table.height
-        heads = {name: head for name, head in _COLUMNS.items() if confident or name != "confidence"}
+        known = [*table.drop("confidence", "quote", strict=False).columns]
+        known += [one.name for one in table.select("^(confidence|quote)$") if one.count()]
+        heads = {name: head for name, head in _COLUMNS.items() if name in known}
         frame = pl.DataFrame({"item": items}, schema={"item": pl.String})
         frame = frame.join(table, on="item", how="left", maintain_order="left").with_columns(_SHORT)
         labels = self.study.experiment.labels

@@ -32,6 +32,21 @@ export function thinking({response}) {
   return made("details", {open: response.thinking.length < 400}, made("summary", {}, `Thinking (${count(response.thinking.length)} characters)`), box);
 }
 
+const QUOTE_WORDS = {
+  invented: "These words are not in the text.",
+  none: "The answer quotes nothing.",
+  fuzzy: "The text has these words in a slightly different form.",
+};
+
+/** The words that the answer quotes, marked in the text. */
+export function quote({quote: one}) {
+  if (!one) return null;
+  const words = one.words ? made("blockquote", {}, one.words) : null;
+  const text = one.parts ? made("p", {class: "quoted"}, one.parts[0], made("mark", {}, one.parts[1]), one.parts[2]) : words;
+  const remark = QUOTE_WORDS[one.status];
+  return made("section", {}, made("h3", {}, "The words that decide"), remark ? made("p", {class: "soft"}, remark) : null, text);
+}
+
 /** The labels' probabilities as bars. */
 export function probabilities({probabilities: some, reading}, legend) {
   if (!some?.length) return null;

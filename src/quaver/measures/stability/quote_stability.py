@@ -1,0 +1,157 @@
+"""Quotes: how many are in the text, how far they agree, and how often one label has two reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import combinations
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quaver.agreement.unitizing import unit_disagreement
+from quaver.core.records import Estimate
+from quaver.estimation.declaration import measure
+from quaver.estimation.jackknife import Floats, Ratio
+from quaver.estimation.means import over_strata, share_of
+from quaver.estimation.measure_input import MeasureInput, arranged
+from quaver.estimation.statistic import Cell, Statistic
+from quaver.measures.variation.label_shares import ASKING
+
+_ANSWERS: Final = ("variant", "repeat")
+_WITHIN: Final = ("model", "decoding")
+_NO_QUOTES: Final = "no label has a quote that is in the text"
+
+
+@measure(
+    title="How many labels have a quote that is in the text",
+    axis="share of labels with a quote that is in the text",
+    section="answers",
+    unit="share",
+    better="higher",
+    source="the definition in this docstring",
+    estimands=("fixed", "population"),
+)
+def quote_found(data: MeasureInput) -> Iterator[Estimate]:
+    """The share of labels that come with a quote whose words are in the text.
+
+    Labels whose quote was placed / labels. A quote that is invented counts against it, and so does a label
+    without one. Undefined where there are no labels, or no column of quotes.
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"item": [1, 2, 3, 4], "label": list("aabb"),
+    ...     "quote_score": [1.0, 0.9, None, 1.0]})
+    >>> quote_found(frame)[0].value
+    0.75
+    """
+    scores = data.numbers("quote_score")
+    for cell in data.cells(raters=ASKING):
+        said = Statistic(method="share of labels with a quote that is in the text", reason="no quotes")
+        if scores is not None:
+            labelled = _labelled(cell)
+            found = labelled & np.isfinite(arranged(scores, cell))
+            said = share_of(cell, found.sum((1, 2)), labelled.sum((1, 2)), replace(said, reason="no labels"))
+        yield cell.estimated(said)
+
+
+@measure(
+    title="Whether the same words are quoted: αU",
+    axis="Krippendorff’s αU of quotes",
+    section="stability",
+    unit="coefficient",
+    better="higher",
+    bar=0.8,
+    source="Krippendorff (1995), Sociological Methodology 25, 47-76",
+    compares=("variant",),
+)
+def quote_alpha(data: MeasureInput) -> Iterator[Estimate]:
+    """Krippendorff's alpha for unitizing, αU, of the words that answers about one text quote.
+
+    The raters are the prompts and repeats that quote words of an item's text, the continuum is the text,
+    character by character. αU = 1 − Σ_items Do / Σ_items De, with the disagreements of
+    `quaver.agreement.unitizing`, within each model and decoding, averaged over those. 1 where the same words
+    are always quoted, 0 where quotes lie as far apart as they would by chance in the same text, whatever the
+    labels are. Of items with a quote in fewer than two answers nothing is known. With ``by=["variant"]`` it
+    is that of the repeats of each prompt. Undefined where no item has two quotes.
+
+    A text of ten characters, of which two answers quote the first four and the first two: Do = 2 · 2² / (2 ·
+    10²), De = 2 / 10 · (30 + 16 · (3 + 5) + 4 · (5 + 7)) / (20 · 19 − 14):
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"item": [1, 1], "repeat": [0, 1], "label": ["a", "a"],
+    ...     "quote_start": [0, 0], "quote_end": [4, 2], "text_length": [10, 10]})
+    >>> round(quote_alpha(frame)[0].value, 4)
+    0.6447
+    """
+    lengths = data.numbers("text_length", None)
+    for cell in data.cells(raters=_ANSWERS, within=_WITHIN):
+        start, end = _places(data, cell)
+        length = arranged(lengths, cell)
+        differ, chance = (np.zeros(start.shape[:2]) for _ in range(2))
+        for item, stratum in np.argwhere(np.isfinite(start).sum(2) > 1).tolist():
+            known = np.isfinite(start[item, stratum] + length[item, stratum])
+            quotes = np.stack([start[item, stratum][known], end[item, stratum][known]], 1)
+            if len(quotes) > 1:
+                whole = float(length[item, stratum][known].max())
+                marked = [[(one, other)] for one, other in quotes.tolist()]
+                differ[item, stratum], chance[item, stratum] = unit_disagreement(marked, whole)
+        said = Statistic(method="αU of quotes, mean over models and decodings", reason=_NO_QUOTES)
+        if chance.any():
+            under = Ratio(chance - differ, chance)
+            low = -1.0 if (np.nan_to_num(under(np.ones((1, len(cell.items))))) >= -1).all() else None
+            n = cell.units.touched(np.asarray((chance > 0).any(1)))
+            said = replace(said, under=over_strata(under), n=n, ends=None if low is None else (low, 1.0))
+        yield cell.estimated(said)
+
+
+@measure(
+    title="How often the same label has another reason",
+    axis="share of pairs with the same label and no quoted word in common",
+    section="stability",
+    unit="share",
+    better="lower",
+    source="the definition in this docstring",
+    compares=("variant",),
+)
+def other_reason(data: MeasureInput) -> Iterator[Estimate]:
+    """The share of pairs of answers with the same label whose quotes have no place in common.
+
+    Pairs are two answers of one model and decoding about one item, by two prompts or repeats, that give the
+    same label, each with a quote that is in the text: pairs whose quotes do not overlap / pairs. 0 where the
+    label is always given for the same words. Undefined where there is no such pair.
+
+    Of the pairs of three answers, one has the same words, and two others:
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"item": [1, 1, 1], "repeat": [0, 1, 2], "label": list("aaa"),
+    ...     "quote_start": [0, 2, 20], "quote_end": [10, 9, 28]})
+    >>> round(other_reason(frame)[0].value, 4)
+    0.6667
+    """
+    for cell in data.cells(raters=_ANSWERS, within=_WITHIN):
+        start, end = _places(data, cell)
+        pairs, apart = (np.zeros(len(cell.items)) for _ in range(2))
+        for one, other in combinations(range(start.shape[2]), 2):
+            known = np.isfinite(start[..., one] + start[..., other])
+            known &= cell.codes[..., one] == cell.codes[..., other]
+            disjoint = (end[..., one] <= start[..., other]) | (end[..., other] <= start[..., one])
+            pairs += known.sum(1)
+            apart += (known & disjoint).sum(1)
+        said = Statistic(
+            method="share of pairs of answers with the same label whose quotes do not overlap",
+            reason="no two answers with the same label quote the text",
+            details={"pairs": int(pairs.sum())},
+        )
+        yield cell.estimated(share_of(cell, apart, pairs, said))
+
+
+def _labelled(cell: Cell) -> NDArray[np.bool_]:
+    return np.asarray((cell.codes >= 0) & ~cell.unanswered)
+
+
+def _places(data: MeasureInput, cell: Cell) -> tuple[Floats, Floats]:
+    """Where the quote of each answer with a label begins and ends; NaN where none is in the text."""
+    places = (arranged(data.numbers(role, None), cell) for role in ("quote_start", "quote_end"))
+    start, end = (np.where(_labelled(cell), place, np.nan) for place in places)
+    return start, end
