@@ -160,7 +160,8 @@ def _squares_and_counts(rows: Rows, *, beside: int, high: float, width: int) -> 
             counts.append({"panel": row["panel"], "low": low, "high": low + 0.05, "count": float(number)})
     side = min(150.0, width / beside - 40)
     above = grid(squares, named=False, high=side, beside=beside, width=width)
-    below = columns(counts, across="consistency", up="share of pairs", beside=beside, width=width)
+    wide = round(beside * (side + 57) + 10)  # so that each histogram is below its matrix
+    below = columns(counts, across="consistency", up="share of pairs", beside=beside, width=wide)
     return stacked(above, below)
 
 
