@@ -42,6 +42,7 @@ def test_a_link_opens_what_is_folded_in(browser, report):
     with Visit(browser, report) as visit:
         part = visit.page.locator("#unmeasured > details")
         assert part.get_attribute("open") is None
+        visit.page.locator("#stability > details > summary").click()
         visit.page.locator("#stability p.missing a").first.focus()
         visit.page.keyboard.press("Enter")
         visit.page.locator("#unmeasured > details[open]").wait_for()
