@@ -9,6 +9,7 @@ import quaver
 from quaver import Study
 from quaver.bundles.verification import verify
 from quaver.core.records import Label, LabelSet
+from quaver.errors import QuaverError
 from quaver.start.begun_check import Here
 from quaver.study.imports.label_import import import_annotations
 from quaver.view.mark_book import MarkBook
@@ -98,8 +99,11 @@ class Import:
     @staticmethod
     def command(folder):
         home = folder / "imported"
-        if not (home / "study.yaml").exists():
+        try:
             import_annotations(folder / "texts.csv", home, label="tone", item="id", ignore=("topics",))
+        except QuaverError as error:
+            if "already a study" not in str(error):
+                raise
         return _estimates(Study.open(home))
 
 
