@@ -201,6 +201,19 @@ def test_hosts_that_label_differently_are_a_cause(tmp_path):
     assert [one.value for one in found.measure("compliance", by=["served_host"])] == [1.0, 1.0]
 
 
+def test_answers_cut_off_are_no_change_of_a_label(tmp_path):
+    def answer(body, path, n):
+        return rig.chat(body, "", "length", thought=60) if "number 3." in json.dumps(body) else rig.chat(body)
+
+    with rigged(answer) as provider:
+        found = study(tmp_path, {"base_url": provider.url, "body": {"max_tokens": 64}}, {}, repeats=3)
+        found.run()
+    judged = found.verdict()
+    known = judged.recommendations[0].known
+    assert (known("truncated_answers").details["unlabelled"], known("flips_repeats").value) == (3, 0.0)
+    assert "3 of 36 answers were cut off before a label" in judged.moves
+
+
 @pytest.mark.parametrize("heeds", [True, False])
 def test_levels_of_a_knob_that_make_no_difference_are_named(heeds, tmp_path):
     def answer(body, path, n):
