@@ -1,14 +1,17 @@
 """What the pages of the docs show works as it is written there."""
 
 import shutil
+from dataclasses import replace
 
 import pytest
 from docs.gallery_reports import made_again
+from tests.models.provider_rig import reasoning, rigged, routing
 from tests.pages import DOCS, run_page
 from tests.stance_server import stance_server, truth
 
 import quaver
 from quaver.design.items.table_files import read_rows
+from quaver.models.served.presets import PRESETS
 
 pytestmark = pytest.mark.long
 
@@ -40,11 +43,30 @@ def test_page(page, tmp_path, monkeypatch):
     if page == "tutorials/review.md":  # from the site, which packs it again
         bundle = tmp_path / "stability.quaver.zip"
         bundle.write_bytes(made_again(bundle)[1])
-    with stance_server() as url:  # the service that a page names
-        monkeypatch.setenv("OPENAI_BASE_URL", url)
+    with stance_server() as url, rigged(_thinks) as thinking, rigged(_routes) as router:  # what a page names
+        monkeypatch.setenv("OPENAI_BASE_URL", thinking.url if page == "paper.md" else url)
+        monkeypatch.setitem(PRESETS, "openrouter", replace(PRESETS["openrouter"], base_url=router.url))
         assert run_page(page, tmp_path, processes=page == "data.md") > 0
     if page == "tutorials/spreadsheet.md":
         _check_labelled(tmp_path)
+
+
+def _of_guests(reply, body):
+    """A reply with the label that a guest's words deserve."""
+    if reply[0] == 200 and reply[1]["choices"][0]["finish_reason"] == "stop":
+        asked = str(body["messages"])
+        likes = "lovely" in asked or "ist gut" in asked
+        label = ("good" if likes else "bad") if "The room" in asked else "gut" if likes else "schlecht"
+        reply[1]["choices"][0]["message"]["content"] = label
+    return reply
+
+
+def _thinks(body, path, n):
+    return _of_guests(reasoning(body, path, n), body)
+
+
+def _routes(body, path, n):
+    return _of_guests(routing(body, path, n), body)
 
 
 def _check_labelled(folder):
