@@ -162,11 +162,6 @@ def gone(body, path, n):
     return chat(body) if n <= 12 else error(404, "The model `m` has been deprecated.", "model_not_found")
 
 
-def dull(body, path, n):
-    """One that answers every request with a sentence of its own, and 400."""
-    return error(400, "Your organisation must be verified to use this model.")
-
-
 class Rig:
     """A provider in a thread.
 

@@ -143,6 +143,7 @@ def test_thinking_gets_room_and_no_answer_is_cut_off(tmp_path):
         (451, "Unavailable for legal reasons.", None),
         (400, "We do not like this one.", None),
         (422, "Unprocessable.", None),
+        (400, "The response was filtered", "content_filter"),
     ],
 )
 def test_a_blocked_text_costs_itself(tmp_path, status, message, code):
@@ -155,10 +156,16 @@ def test_a_blocked_text_costs_itself(tmp_path, status, message, code):
         assert message.rstrip(".") in rows[0][0]
 
 
-def test_a_server_that_refuses_everything_is_left_with_its_own_sentence(tmp_path):
-    with rigged(rig.dull) as provider:
+@pytest.mark.parametrize("status", [400, 403])
+def test_a_server_that_refuses_everything_is_left_with_its_own_sentence(status, tmp_path, monkeypatch):
+    monkeypatch.setenv("RIG_API_KEY", "sk-rig-0123456789abcdef")
+
+    def dull(body, path, n):
+        return rig.error(status, "Your organisation must be verified to use this model.")
+
+    with rigged(dull) as provider:
         with pytest.raises(ModelError) as caught:
-            study(tmp_path, {"base_url": provider.url}, {}).run()
+            study(tmp_path, {"base_url": provider.url, "key": "RIG_API_KEY"}, {}).run()
         assert "must be verified" in str(caught.value).splitlines()[0]
         assert len(provider.sent) <= 10
 
@@ -286,13 +293,19 @@ def test_the_documented_knobs_are_those_that_are_sent(monkeypatch):
     assert knob_table() in Path("docs/models.md").read_text(encoding="utf-8")
 
 
-def test_a_reply_without_an_answer_says_why(tmp_path):
-    reply = (200, {"object": "error", "message": "The engine is asleep."})
-    with rigged(lambda body, path, n: reply) as provider:
+@pytest.mark.parametrize(
+    ("reply", "words"),
+    [
+        ({"object": "error", "message": "The engine is asleep."}, "asleep"),
+        ({"choices": [], "promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}, "PROHIBITED_CONTENT"),
+    ],
+)
+def test_a_reply_without_an_answer_says_why(tmp_path, reply, words):
+    with rigged(lambda body, path, n: (200, reply)) as provider:
         found = study(tmp_path, {"base_url": provider.url, "retries": 1, "patience": 1}, {})
         with pytest.raises(ModelError) as caught:
             found.run()
-        assert "asleep" in str(caught.value)
+        assert words in str(caught.value)
 
 
 def test_the_record_of_a_call_is_exported(tmp_path):

@@ -203,7 +203,7 @@ def refusal_hints() -> Mapping[str, Any]:
 
 def _refusal(status: int, message: str, address: Address) -> ModelError:
     found = f"HTTP {status}" + (f": {message}" if message else "")
-    if status in (401, 403):
+    if status == 401 or (status == 403 and not _OF_ACCOUNTS.search(message)):
         if not address.has_key:
             return MissingKey(
                 "the server requires a key",
@@ -239,11 +239,15 @@ def _refusal(status: int, message: str, address: Address) -> ModelError:
         f"the server rejects the request{f': {message}' if message else ''}",
         where=address.url,
         found=f"HTTP {status}",
-        fix="change what it names in the decoding, or give the field another value with `body:` (null "
-        "leaves it out)"
-        if status != 404
-        else "do what it says, for example with another `model:`; what is stored is kept",
+        fix="do what it says, for example with another `model:`; what is stored is kept"
+        if status in (403, 404)
+        else "change what it names in the decoding, or give the field another value with `body:` (null "
+        "leaves it out)",
     )
+
+
+_OF_ACCOUNTS = re.compile(r"verif|region|country|territory|terms|agreement|flagged|moderat", re.IGNORECASE)
+"""What a server says with 403 when nothing is wrong with the key."""
 
 
 _SENTENCE = re.compile(r"deprecat|retired|no endpoints|only supported|not supported|parameter", re.IGNORECASE)
