@@ -69,11 +69,11 @@ def reported(found):
     return {"paragraph": paper.details, "latex": paper.methods_as("latex")}
 
 
-PRESETS = ("openai", "openrouter", "vllm", "mistral", "groq", "together", "deepseek", "ollama", "lm_studio")
+LIMITS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 CASES = [
     *((kind, decoding, "openai") for kind in KINDS for decoding in DECODINGS),
     *((kind, "cold", None) for kind in KINDS),
-    *((kind, "cold", preset) for kind in ("plain", "reasoning") for preset in PRESETS[1:]),
+    *((kind, "cold", preset) for kind in ("plain", "reasoning") for preset in PRESETS_OF_SERVERS),
 ]
 
 
@@ -98,6 +98,8 @@ def test_nothing_is_reported_that_was_not_sent(kind, decoding, preset, tmp_path,
             assert temperatures == sent, (place, words)
             if "temperature" not in last:
                 assert "default temperature" in words, (place, words)
+            limits = {int(one.replace(",", "")) for one in re.findall(r"at most ([\d,]+) tokens", words)}
+            assert limits == {last[name] for name in LIMITS if name in last}, (place, words)
             if "stop" in asked and "stop" not in last:
                 assert "ended by" not in words, place
             if "top_p" in asked and "top_p" not in last:
@@ -114,7 +116,7 @@ def _hold_against_the_log(found, bodies):
     fields = {
         "temperature": ("temperature",),
         "top_p": ("top_p",),
-        "max_tokens": ("max_tokens", "max_completion_tokens", "max_output_tokens"),
+        "max_tokens": LIMITS,
         "stop": ("stop",),
     }
     for record in filter(None, map(record_in, terms)):
