@@ -78,7 +78,7 @@ def bundle(
 def pack_study(
     study: Study, path: str | Path | None = None, *, texts: bool = True, tables: bool = False
 ) -> tuple[Path, str, list[str]]:
-    """The same, with what else is in it or was left out, a sentence each."""
+    """The archive's path and digest, and a sentence on each thing that was added or left out."""
     study.source.require("owns_folder")
     home = study.folder.resolve()
     target = Path(path) if path else home.with_name(f"{home.name}.quaver.zip")

@@ -153,8 +153,8 @@ def _next(card: Card, prepared: Check, path: Path, function: str | None) -> str:
     steps: dict[NextStep, str] = {
         "run": run,
         "ask again": f"{run} --retry-errors",
-        "add prompts": f"{inside * prepared.design.in_function}the same check with --prompts 20",
-        "choose the evaluator": f"the same check with --evaluator {READERS[0]}",
+        "add prompts": f"{inside * prepared.design.in_function}{_again('--prompts', 20)}",
+        "choose the evaluator": _again("--evaluator", READERS[0]),
         "label the rest": label,
         "keep this prompt": label,
         "label by hand": f"{label} --error 5%",
@@ -162,12 +162,19 @@ def _next(card: Card, prepared: Check, path: Path, function: str | None) -> str:
     }
     if sample := prepared.design.sample:
         rows = prepared.table.rows
-        steps["add items"] = (
-            f"the same check with --n {worst.needed if sample < worst.needed < rows else rows}"
-        )
+        steps["add items"] = _again("--n", worst.needed if sample < worst.needed < rows else rows)
     if card.step in steps:
         return steps[card.step]
     return next_command(card, prepared.file.parent) if card.command else f"quaver view {study}"
+
+
+def _again(option: str, value: object) -> str:
+    """The command that runs, with another value for an option."""
+    words = sys.argv[1:]
+    for place in [index for index, word in enumerate(words) if word.partition("=")[0] == option]:
+        del words[place : place + 1 + ("=" not in words[place])]
+        break
+    return shlex.join(["quaver", *words, option, str(value)])
 
 
 def _ask(study: Study, what: str, *, yes: bool, later: str, batch: bool = False) -> str:

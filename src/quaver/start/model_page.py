@@ -12,7 +12,7 @@ from quaver.start.page_frame import StepPage, main_button, other_button, words
 async def model(page: StepPage) -> None:
     """The third step."""
     begun = page.begun
-    page.title("Which model shall label?", "These were found by looking; no key is ever shown.")
+    page.title("Which model should label your texts?", "Quaver found these models. It never shows a key.")
     found = await page.do(found_models) or []
     chosen = (begun.options.get("model"), begun.options.get("base_url"))
     place = ui.element("div")

@@ -1,4 +1,4 @@
-"""The models that can be asked from here: found by looking, never by showing a key."""
+"""The models that can be asked from here; their keys are never shown."""
 
 from __future__ import annotations
 

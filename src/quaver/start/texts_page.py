@@ -67,7 +67,9 @@ def _ways_in(page: StepPage) -> None:
 
     with ui.element("section").classes("qv-ways"):
         box = upload_box("Choose a table", uploaded, MOST_BYTES, page)
-        words("p", f"Read are {', '.join(FORMATS)}. The table stays on this machine.").classes("qv-small")
+        words("p", f"You can upload {', '.join(FORMATS)}. The table stays on this machine.").classes(
+            "qv-small"
+        )
         with ui.expansion("Or paste cells from a spreadsheet, with their headings"):
             # This textarea tells nobody what is typed: a message holds a megabyte, a file all of it.
             area = ui.element("textarea").props('rows="6" aria-label="Cells"').classes("qv-cells-pasted")
@@ -166,7 +168,7 @@ def _how_written(page: StepPage) -> None:
     with ui.expansion("Another sheet, encoding or separator", value="sheets" in page.reported):
         for name in _WRITTEN:
             option_field(page.begun, name, take)
-        other_button("Read it so", read)
+        other_button("Read it again", read)
 
 
 def _read(begun: BegunCheck) -> QuaverError | None:

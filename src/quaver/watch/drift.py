@@ -252,7 +252,7 @@ class Looked:
             return "\n".join(lines)
         asked = count(sum(looks[-1].answers for looks in self.occasions.values()), "answer")
         if self.number == 0:
-            return f"{self.study}: the first occasion, {asked} to hold later looks against."
+            return f"{self.study}: the first look, {asked}, with which later looks are compared."
         return f"{self.study}: look {self.number}, {asked}, no sign of a change."
 
     def document(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
@@ -210,6 +210,22 @@ def cells_of_lines(lines: Iterable[str], separator: str, quote: str | None) -> A
         separator, first = match[1], "\n"
     quoting = {"quoting": csv.QUOTE_NONE} if quote == "none" else {}
     return csv.reader(chain([first], rest), delimiter=separator, strict=True, **quoting)  # type: ignore[arg-type]
+
+
+_HEADER_BYTES: Final = 65_536
+
+
+def separator_in(path: Path) -> str | None:
+    """What separates the cells of a CSV file whose header has no comma; None where that is not plain.
+
+    Spreadsheets write semicolons where the comma is the decimal point.
+    """
+    if path.suffix.lower() != ".csv" or not path.is_file():
+        return None
+    with path.open("rb") as file:
+        header = file.readline(_HEADER_BYTES).replace(b"\0", b"").strip()  # UTF-16 has a zero at each sign
+    found = [sign for sign in ";\t|" if sign.encode() in header]
+    return found[0] if len(found) == 1 and b"," not in header and not header.startswith(b"sep=") else None
 
 
 def _records(reader: Any, path: Path, hint: str) -> Iterator[Row]:

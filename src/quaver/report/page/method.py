@@ -176,7 +176,7 @@ def _scopes(estimates: Iterable[Estimate]) -> list[str]:
             )
             if others:
                 words += (
-                    ", of the kinds that were tried and no more skewed than an exponential distribution "
+                    ", of the kinds that were tried, if their scores are not extremely skewed "
                     f"(up to {others:.0%} of all prompts may be of others)"
                 )
             result.append(f"{whose}over the {units} and the prompts and hold for {words}")

@@ -58,7 +58,7 @@ def rescore(study: StudySource, evaluators: Sequence[str] | None = None) -> pl.D
 
 
 def rescored(study: StudySource, evaluators: Sequence[str] | None = None) -> pl.LazyFrame:
-    """The same, with a frame that is read as it is needed."""
+    """A lazy frame of the annotations, read as they are needed."""
     if evaluators is not None and not evaluators:
         raise QuaverError(
             "no evaluator is named",

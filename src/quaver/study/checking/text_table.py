@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections import Counter, defaultdict
@@ -204,6 +205,14 @@ def _no_labels(table: Table) -> QuaverError:
                 found=f"{values[0][:40]!r} in {count(table.counts(name)[values[0]], 'row')}",
                 fix=f'name the others too: --labels "{label_line(values)}, another"',
             )
+    sizes = {name: len(table.values(name)) for name in table.columns}
+    most = min(MOST_LABELS, len(table.rows) // 2)
+    if few := sorted((name for name, n in sizes.items() if 1 < n <= most), key=lambda name: sizes[name]):
+        fix = f'list the labels: --labels "{label_line(table.values(few[0]))}"'
+        if by_people := [name for name in few if name in table.free()]:
+            name = json.dumps(by_people[0], ensure_ascii=False)
+            fix = f"if people labelled these texts, name their column: --gold={name} or another; or {fix}"
+        return table.unclear("no column of hand labels was recognised", fix, "the labels to choose from")
     fix = (
         'list them with --labels "one, another", or name the column of true labels: --gold COLUMN; or, of '
         "several variables, their columns: --fields one,another"
