@@ -360,7 +360,7 @@ def test_every_mistake_names_its_fix(texts, said_of_it, error, fix):
 
 
 @pytest.mark.parametrize(
-    ("content", "fix"), [("", "no texts"), ("tweet,gold\n", "no texts"), ("a;b\nc;d\n", "--separator")]
+    ("content", "fix"), [("", "no texts"), ("tweet,gold\n", "no texts"), ("a;b|c\nd;e|f\n", "--separator")]
 )
 def test_a_file_that_holds_no_texts(tmp_path, content, fix):
     (tmp_path / "a.csv").write_text(content)
@@ -460,6 +460,20 @@ def test_named_columns_stand_in_the_study_file(tweets):
     assert (items.id, items.group, set(items.groups)) == ("tweet_id", "author", {"author", "party"})
     assert found.study.experiment.items[0].id.startswith("t")
     assert not {"compare?", "group?"} & {one.role for one in found.taken}
+
+
+def test_a_table_from_a_spreadsheet_with_semicolons_needs_no_option(tmp_path):
+    rows = [
+        f"{n};I {('back', 'reject')[n % 2]} the tax, number {n};{('favor', 'against')[n % 2]}"
+        for n in range(8)
+    ]
+    path = tmp_path / "tweets.csv"
+    path.write_text("\n".join(["nr;tweet;stance (hand)", *rows]))
+    found = prepared(path)
+    assert found.study.spec.items.separator == ";"
+    assert {one.role: one.column for one in found.taken}["true label"] == "stance (hand)"
+    (why,) = [one.why for one in found.taken if one.role == "instruction"]
+    assert "TARGET" in why
 
 
 def test_a_column_with_few_values_alone_is_none_of_labels(texts):

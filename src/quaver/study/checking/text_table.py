@@ -212,7 +212,7 @@ def _no_labels(table: Table) -> QuaverError:
         if by_people := [name for name in few if name in table.free()]:
             name = json.dumps(by_people[0], ensure_ascii=False)
             fix = f"if people labelled these texts, name their column: --gold={name} or another; or {fix}"
-        return table.unclear("no column of hand labels was recognised", fix, "the labels to choose from")
+        return table.unclear("there are no labels", fix, "the labels to choose from")
     fix = (
         'list them with --labels "one, another", or name the column of true labels: --gold COLUMN; or, of '
         "several variables, their columns: --fields one,another"
