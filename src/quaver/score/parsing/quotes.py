@@ -193,7 +193,7 @@ _IS_LETTER = np.array([chr(code).isalnum() for code in range(128)])
 
 def _adds_words(quote: str, at: NDArray[np.intp], wanted: str, part: str) -> bool:
     """Whether a quote has words that the stretch has not: letters more than it, or other ones in a row."""
-    known, before = np.zeros(len(wanted), bool), (0, 0)
+    places, before = np.full(len(wanted), -1), (0, 0)
     blocks = [one for one in LCSseq.opcodes(wanted, part) if one.tag == "equal"]
     ends = [(one.src_start, one.dest_start, one.src_end, one.dest_end) for one in blocks]
     for src, dest, src_end, dest_end in [*ends, (len(wanted), len(part), len(wanted), len(part))]:
@@ -202,12 +202,15 @@ def _adds_words(quote: str, at: NDArray[np.intp], wanted: str, part: str) -> boo
         own, there = src - before[0], dest - before[1]
         if own >= _OTHER or own - there >= _MORE:
             return True
-        known[src:src_end] = True
+        places[src:src_end] = range(dest, dest_end)
         before = src_end, dest_end
     for word in _WORD.finditer(quote):
-        letters = known[np.searchsorted(at, word.start()) : np.searchsorted(at, word.end())]
+        stands = places[np.searchsorted(at, word.start()) : np.searchsorted(at, word.end())]
+        letters = stands >= 0
         share = letters.mean() if letters.size else 1.0
         if share < (0.6 if letters.size > 5 else 0.1 if letters.size > 2 else 0.0):
+            return True
+        if letters.any() and np.ptp(stands[letters]) >= 2 * letters.size:  # strewn over other words
             return True
         if word[0].isdecimal() and letters.size > 1 and share < 1:
             return True
