@@ -61,6 +61,8 @@ def noisy_annotations(
         confidence=pl.when(pl.col("label").is_null()).then(None).otherwise(likely),
         probabilities=pl.when(pl.col("label").is_null()).then(None).otherwise(spread),
         mass_coverage=pl.lit(0.9),
+        served_host=pl.when(start % 2 == 0).then(pl.lit("north")).otherwise(pl.lit("south")),
+        served_snapshot=pl.when(start % 3 == 0).then(pl.lit("june")).otherwise(pl.lit("july")),
         quote_start=pl.when(pl.col("label").is_not_null()).then(start),
         quote_end=pl.when(pl.col("label").is_not_null()).then(start + 10),
         quote_score=pl.when(pl.col("label").is_not_null() & (start < 40)).then(1.0),

@@ -8,6 +8,7 @@ from markupsafe import Markup
 from quaver.report.findings.decision import recommendations
 from quaver.report.findings.judged_model import judged_models
 from quaver.report.findings.key_results import section_sentences
+from quaver.report.findings.prompt_rows import prompt_rows
 from quaver.report.findings.quality import quality, severity
 from quaver.report.findings.verdict_card import card
 
@@ -106,3 +107,9 @@ def test_what_is_too_early_to_say_of_a_run_that_is_not_at_its_end_asks_to_go_on(
     known = card(study.results())
     assert (known.kind, known.step) == ("cannot tell", step)
     assert ("12 calls" in known.next_step) == (step == "run")
+
+
+def test_prompts_that_are_as_often_right_but_give_other_labels_have_rows_of_their_own(make):
+    study = make(items=40, paraphrases=("plain", "rude", "kind"), answer=lambda item, w, *_: "ba"[w == "rude"])
+    rows = prompt_rows(study.results(), "tiny")["rows"]
+    assert [row["many"] for row in rows] == [3, 1]

@@ -93,7 +93,7 @@ def served_flips(data: MeasureInput) -> Iterator[Estimate]:
     for column in SERVED:
         if column in data.gathered.columns:
             codes = data.gathered[column].cast(str).rank("dense").cast(float).fill_null(np.nan).to_numpy()
-            for cell in data.cells(raters=("repeat",), within=("decoding", "variant")):
+            for cell in data.cells(raters=("repeat",), within=("model", "decoding", "variant")):
                 yield cell.estimated(_between(cell, arranged(codes, cell), _NAMES[column]))
 
 
@@ -127,12 +127,12 @@ def _between(cell: Cell, sources: Floats, name: str) -> Statistic:
 
 def _counted(cell: Cell, sources: Ints) -> _Counts:
     """The pairs of answers of each pair of prompts."""
-    decodings = [where.get("decoding", "") for where in cell.strata]
-    reach = max(1, _PAIRS // max(1, len(decodings)))
+    settings = [(where.get("model"), where.get("decoding")) for where in cell.strata]
+    reach = max(1, _PAIRS // max(1, len(settings)))
     columns: list[list[NDArray[np.float64]]] = [[], [], [], []]
-    for first, decoding in enumerate(decodings):
-        for second in range(first, min(first + reach + 1, len(decodings))):
-            if decodings[second] == decoding:
+    for first, setting in enumerate(settings):
+        for second in range(first, min(first + reach + 1, len(settings))):
+            if settings[second] == setting:
                 for column, counted in zip(columns, _of_pair(cell, sources, first, second), strict=True):
                     column.append(counted)
     empty = np.zeros((len(cell.items), 0))

@@ -17,7 +17,13 @@ from quaver.report.estimate_index import Results
 from quaver.report.findings.judged_model import OF_PROMPTS
 
 _MOST_APART: Final = 8
-"""As many prompts that surely differ from the others have rows of their own."""
+"""As many prompts that surely do worse than the others have rows of their own."""
+
+_APART: Final = 0.1, 0.2, 0.4, 1.0
+"""Prompts whose shares of labels are at most so far apart are one row: the first distance of these at which
+`_MOST_ROWS` rows are enough."""
+
+_MOST_ROWS: Final = 8
 
 _MOST_ALIKE: Final = 60
 """Of as many prompts that are alike the words are there on a click."""
@@ -31,8 +37,8 @@ _OTHERS: Final = ""
 def prompt_rows(results: Results, model: str) -> dict[str, Any]:
     """The prompts of one model, those that surely do worse than the others first.
 
-    Prompts of which none surely does worse or better than the others are one row, which shows the study's
-    first of them, and the others on a click.
+    Of the others, those that give nearly the same shares of labels are one row, which shows the study's first
+    of them, and the rest on a click.
 
     Returns:
         ``rows``, each with ``words`` (pieces of its first line, as `Change` has them), ``apart`` (levels that
@@ -57,8 +63,8 @@ def prompt_rows(results: Results, model: str) -> dict[str, Any]:
             row = _row(results, variant, shown[variant["id"]], values.get(variant["id"]), legend, least)
             groups[_tone(gaps.get(variant["id"]))].append(row | {"tone": _tone(gaps.get(variant["id"]))})
     worst = sorted(groups["bad"], key=lambda row: row["number"])[:_MOST_APART]
-    alike = [row for row in groups[""] + groups["bad"] + groups["good"] if row not in worst]
-    rows = [*worst, *([alike[0] | _alike(alike[1:])] if alike else [])]
+    rest = [row for row in groups[""] + groups["bad"] + groups["good"] if row not in worst]
+    rows = [*worst, *(first | _alike(others) for first, *others in _say_the_same(rest))]
     n = max((one.n for one in values.values()), default=0)
     return {
         "model": model,
@@ -77,10 +83,37 @@ def _tone(gap: Estimate | None) -> str:
     return "bad" if gap.low > 0 else "good" if gap.high < 0 else ""
 
 
+def _say_the_same(rows: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """The rows in groups that give nearly the same shares of labels, each with its first row first.
+
+    How far two rows are apart is the total variation distance of their shares, those without a label among
+    them: half the sum of the absolute differences.
+    """
+    groups: list[list[dict[str, Any]]] = []
+    for distance in _APART:
+        groups = []
+        for row in rows:
+            near = (
+                group
+                for group in groups
+                if sum(abs(a - b) for a, b in zip(group[0]["shares"], row["shares"], strict=True))
+                <= 2 * distance
+            )
+            group = next(near, None)
+            if group is None:
+                groups.append([row])
+            else:
+                group.append(row)
+        if len(groups) <= _MOST_ROWS:
+            break
+    return groups
+
+
 def _alike(others: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """What a row says of those that say the same."""
     numbers = [row["number"] for row in others if row["value"]]
-    between = span(min(numbers), max(numbers), percent) if numbers else ""
+    ends = dict.fromkeys(map(percent, (min(numbers), max(numbers)))) if numbers else ()
+    between = span(min(numbers), max(numbers), percent) if len(ends) > 1 else "".join(ends)
     return {"alike": list(others[:_MOST_ALIKE]), "many": len(others), "between": between}
 
 
@@ -103,14 +136,20 @@ def _row(
     example = variant.get("example", ())
     original = results.lock.get("original") or first.get("example", ())
     unknown = results.imported and not results.has_prompts
+    bars, labelled = _bars(shown.details["labels"], legend), 1 - shown.number
+    shares = [bar["wide"] / 100 * labelled for bar in bars] or [0.0] * len(legend)
+    levels = results.levels_unseen(variant["id"]) if line else ""
+    if variant is first and levels:  # it differs from no other
+        words, levels = [*words, ("same", f" {levels}")], ""
     return {
         "name": results.prompt_words(variant["id"]),
         "words": words or [("same", results.variant_name(variant["id"]))],
-        "apart": results.levels_unseen(variant["id"]) if line else "",
+        "apart": levels,
         "messages": [] if unknown else marked_messages(original, example),
         "number": -1.0 if value is None else value.number,
         **dotted(value, least),
-        "labels": _bars(shown.details["labels"], legend),
+        "labels": bars,
+        "shares": [*shares, shown.number],
         "unlabelled": percent(shown.number),
         "tone": "",
         "alike": [],
