@@ -1,4 +1,4 @@
-"""The picture of the demo's first screen: ``python -m docs.demo_picture`` asks the bundled model and makes it."""
+"""The picture of the demo's first screen, made by ``python -m docs.demo_picture`` on the bundled model."""
 
 from __future__ import annotations
 

@@ -110,6 +110,7 @@ def test_what_is_too_early_to_say_of_a_run_that_is_not_at_its_end_asks_to_go_on(
 
 
 def test_prompts_that_are_as_often_right_but_give_other_labels_have_rows_of_their_own(make):
-    study = make(items=40, paraphrases=("plain", "rude", "kind"), answer=lambda item, w, *_: "ba"[w == "rude"])
+    always = lambda item, paraphrase, *_: "ba"[paraphrase == "rude"]  # noqa: E731
+    study = make(items=40, paraphrases=("plain", "rude", "kind"), answer=always)
     rows = prompt_rows(study.results(), "tiny")["rows"]
     assert [row["many"] for row in rows] == [3, 1]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from quaver.core.annotations import ANNOTATION_COLUMNS, EVIDENCE_COLUMNS
+from quaver.core.annotations import ANNOTATION_COLUMNS, EVIDENCE_COLUMNS, SERVED
 from quaver.core.records import Estimate
 from quaver.core.rows import Presentation
 from quaver.estimation.cells import Missing
@@ -33,7 +33,8 @@ def factors_of(
     """
     gathered = Gathered.of(annotations)
     played = {one for v in (columns or {}).values() for one in ((v,) if isinstance(v, str) else v)}
-    left = {*ANNOTATION_COLUMNS, *EVIDENCE_COLUMNS, *played, *without, "prompt_tokens", "raw", "token"}
+    ours = {*ANNOTATION_COLUMNS, *EVIDENCE_COLUMNS, *SERVED, "prompt_tokens", "raw", "token"}
+    left = {*ours, *played, *without}
     variant = column_for(gathered, "variant", columns)
     candidates = [
         name
