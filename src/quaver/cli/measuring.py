@@ -169,7 +169,7 @@ def agreement_command(
 ) -> None:
     """Measure agreement in any table of annotations.
 
-    Krippendorff's alpha, percent agreement, kappas and Gwet's AC, with intervals.
+    Krippendorff's alpha, percent agreement, kappas and Gwet's AC; of numbers also ICC(2,1). With intervals.
 
     Options:
       file: A CSV, Excel, ODS, JSON Lines or Parquet file with an annotation a row, or a column a rater.
