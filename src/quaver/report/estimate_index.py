@@ -166,7 +166,7 @@ class Results:
         levels = self.factor_levels.get(variant, {})
         first = self.factor_levels.get(str(self.variants[0]["id"]), {})
         return ", ".join(
-            f"{in_words(factor)}: {level}"
+            f"{in_words(factor).replace('_', ' ')}: {level}"
             for factor, level in levels.items()
             if factor not in self._worded and (level != first.get(factor) or level != "original")
         )

@@ -234,6 +234,8 @@ class TableSpec(TableFile):
 class ItemsSpec(TableSpec, Grouped):
     """The texts to label."""
 
+    bare = ""  # texts need a template beside their source
+
     text: Annotated[dict[str, Text], BeforeValidator(_named), Field(min_length=1)] = Field(
         examples=["{{ text }}"], json_schema_extra={"type": ["string", "object"]}
     )
