@@ -129,7 +129,7 @@ def test_what_is_falsified_in_a_field_is_found(whole, tmp_path, name, old, new):
 
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory):
-    """A study without hand labels of the tone, of which a sample was drawn and labelled."""
+    """A study without gold labels of the tone, of which a sample was drawn and labelled."""
     rows = [f"i{at},A long speech about matter {at},,[],{at * 5},a" for at in range(16)]
     items = "\n".join(["id,text,tone,topics,amount,side", *rows]) + "\n"
     path = written(tmp_path_factory.mktemp("judged"), STUDY, items)

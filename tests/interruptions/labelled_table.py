@@ -14,7 +14,7 @@ IN_FLIGHT = 8
 
 
 def before(folder):
-    """The table, with hand labels of half of it."""
+    """The table, with gold labels of half of it."""
     with (folder / "texts.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["id", "text", "tone", "topics"])

@@ -234,7 +234,7 @@ def test_a_second_window_says_who_asks_and_a_killed_process_loses_nothing(browse
             walk.to_the_model()
             walk.click("text=Next: the plan")
             walk.at("plan")
-            walk.page.locator("tr:has-text('Texts'):has-text('more that have a hand label')").wait_for()
+            walk.page.locator("tr:has-text('Texts'):has-text('more that have a gold label')").wait_for()
             walk.click("button:has-text('Ask ')")
             walk.at("run")
             walk.page.locator(".qv-progress:has-text('a second')").wait_for()

@@ -45,7 +45,7 @@ _LEFT_OUT = "[left out]"
 UNKNOWN = {
     "answers": "whether a model gave these answers: they can be invented, or changed with all that follows",
     "dropped": "whether models, prompts, items, repeats or answers were removed before the bundle was made",
-    "gold": "whether the true labels are true, and those that the coders gave",
+    "gold": "whether the gold labels are true, and those that the coders gave",
     "reported": "what models and servers reported of themselves: versions, tokens, prices, times",
     "texts": "whether the prompts are those that were sent: the texts are not in the bundle",
     "labels": "whether the labels are those that were given: no raw answers are in the bundle",

@@ -235,7 +235,7 @@ def gold_command(
         found, files = made, list(made.files)
         if made.known:
             say(
-                f"Your table has true labels of {made.known:,} of the {made.drawn:,} drawn items: they count."
+                f"Your table has gold labels of {made.known:,} of the {made.drawn:,} drawn items: they count."
             )
     elif sheets:
         files = gold.sheets(form)  # type: ignore[arg-type]

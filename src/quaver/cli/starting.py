@@ -135,7 +135,7 @@ def init_command(
       source: Write it for this table: CSV, XLSX, ODS, Parquet.
       text: With --from: the column of texts.
       labels: With --from: the labels: "favor, against".
-      gold: With --from: the column of true labels.
+      gold: With --from: the column of gold labels.
       coders: With --from: the coders' columns: anna,ben.
       fields: With --from: the columns of several variables: tone,topics.
       model: With --from: PROVIDER/MODEL, as in check.

@@ -88,9 +88,9 @@ class Item:
     Attributes:
         id: Unique among the study's items.
         fields: The columns of its row, by name, for templates.
-        gold: The code of its true label, or None if unknown.
+        gold: The code of its gold label, or None if unknown.
         groups: The groups to which it belongs (author, party), by column.
-        golds: Its true labels by field, where the task has fields; one that is unknown is left out.
+        golds: Its gold labels by field, where the task has fields; one that is unknown is left out.
         beside: Whether it was added to a random sample for its gold label: figures about all items leave it
             out.
     """
@@ -104,7 +104,7 @@ class Item:
 
     @property
     def known_gold(self) -> Mapping[str, str]:
-        """Its true labels that are known, by field; of a task without fields by no name."""
+        """Its gold labels that are known, by field; of a task without fields by no name."""
         return self.golds if self.gold is None else {"": self.gold}
 
 

@@ -92,7 +92,7 @@ async def _show_plan(page: StepPage, change: Any, prepared: Check, forecast: For
     items = prepared.study.experiment.items
     beside, by_hand = sum(item.beside for item in items), sum(bool(item.known_gold) for item in items)
     drawn = forecast.items - beside
-    more = f", and {beside:,} more that have a hand label, for accuracy alone" if beside else ""
+    more = f", and {beside:,} more that have a gold label, for accuracy alone" if beside else ""
     asked = f"{forecast.items:,} texts × {count(forecast.variants, 'prompt')}, repeated"
     time = "known after the first answers" if forecast.seconds is None else duration(forecast.seconds)
     rows = {
@@ -105,7 +105,7 @@ async def _show_plan(page: StepPage, change: Any, prepared: Check, forecast: For
     }
     if by_hand:
         width = assumed_width(by_hand)
-        rows["With a hand label"] = f"{by_hand:,} texts: for accuracy {width:.2f} at most"
+        rows["With a gold label"] = f"{by_hand:,} texts: for accuracy {width:.2f} at most"
     facts_table(("what", "how much"), rows.items())
     with ui.expansion("What each part was taken for, and why"):
         taken = [(decision.role, decision.column, decision.why) for decision in prepared.taken]

@@ -40,7 +40,7 @@ MOST_BYTES: Final = 200 << 20
 ROLES: Final[Mapping[str, str]] = {
     "text": "text",
     "id": "id",
-    "gold": "hand label",
+    "gold": "gold label",
     "coders": "one coder’s label",
     "group": "belongs together",
     "compare": "compare by it",

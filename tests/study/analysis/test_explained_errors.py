@@ -1,4 +1,4 @@
-"""Which texts go wrong is found in the table, declared or not; hand labels that were chosen are found out."""
+"""Which texts go wrong is found in the table, declared or not; gold labels that were chosen are found out."""
 
 import numpy as np
 import polars as pl

@@ -50,7 +50,7 @@ def unreadable(text, prompt):
 
 @pytest.fixture
 def texts(tmp_path, monkeypatch):
-    """A spreadsheet's CSV with texts and true labels, in the current folder."""
+    """A spreadsheet's CSV with texts and gold labels, in the current folder."""
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "texts.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
@@ -243,7 +243,7 @@ def test_a_sample_is_drawn_by_its_seed_and_says_so(texts):
     for seed, to in ((0, "a"), (0, "b"), (1, "c")):
         items = prepared(texts, gold="stance", n=9, seed=seed, to=to).study.experiment.items
         drawn.append([item.id for item in items if not item.beside])
-        assert sum(item.beside for item in items) == 2 * 9, "every text has a true label"
+        assert sum(item.beside for item in items) == 2 * 9, "every text has a gold label"
     assert len(drawn[0]) == 9
     assert drawn[0] == drawn[1] != drawn[2]
     assert ("texts", "9 of 30") in [
@@ -438,7 +438,7 @@ def columns_of(path, **options):
 
 @pytest.fixture
 def tweets(tmp_path, monkeypatch):
-    """A table with an id, a day, an author who repeats, a party, and a hand label of some texts."""
+    """A table with an id, a day, an author who repeats, a party, and a gold label of some texts."""
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "tweets.csv"
     rows = [(f"t{n}", f"author{n % 40}", "left" if n % 2 else "right", *TEXTS[n % 30]) for n in range(120)]
@@ -450,7 +450,7 @@ def tweets(tmp_path, monkeypatch):
 def test_ids_are_recognised_and_groups_are_proposed(tweets):
     taken = columns_of(tweets)
     assert taken["id"] == ["tweet_id"]
-    assert taken["true label"] == ["hand_label"]
+    assert taken["gold label"] == ["hand_label"]
     assert (taken["compare?"], taken["group?"]) == (["party"], ["author"])
 
 
@@ -471,7 +471,7 @@ def test_a_table_from_a_spreadsheet_with_semicolons_needs_no_option(tmp_path):
     path.write_text("\n".join(["nr;tweet;stance (hand)", *rows]))
     found = prepared(path)
     assert found.study.spec.items.separator == ";"
-    assert {one.role: one.column for one in found.taken}["true label"] == "stance (hand)"
+    assert {one.role: one.column for one in found.taken}["gold label"] == "stance (hand)"
     (why,) = [one.why for one in found.taken if one.role == "instruction"]
     assert "TARGET" in why
 

@@ -34,7 +34,7 @@ SURVEY = {
     "Q3_open": TEXTS,
     "Stance (hand)": CODED,
 }
-TABLES = {  # its columns; those of the texts, the ids and the true labels; and how it is saved
+TABLES = {  # its columns; those of the texts, the ids and the gold labels; and how it is saved
     "a survey's export": (SURVEY, "Q3_open", "ResponseId", "Stance (hand)", {}),
     "Excel with a note on a sheet of its own": (
         {"nr": NUMBERS, "Tweet": TEXTS, "Stance (coded)": CODED},
@@ -145,7 +145,7 @@ def test_where_two_columns_fit_equally_well_the_option_is_named(tmp_path, more, 
     if gold:
         assert prepared_check(path, **given).table.gold == gold
         return
-    with pytest.raises(QuaverError, match="several columns could be the true label") as caught:
+    with pytest.raises(QuaverError, match="several columns could be the gold label") as caught:
         prepared_check(path, **given)
     assert "--gold" in str(caught.value.fix)
     assert "seen" in str(caught.value.found)

@@ -77,7 +77,7 @@ def test_texts_with_two_hand_labels_are_said(tmp_path):
     rows = [*texts(), *again, *((str(n), "", LABELS[n % 3]) for n in range(902, 905))]
     assert said(check(table(tmp_path, rows))) == {
         "3 of 45 rows have no text": "not asked about; the labelled copy keeps them without a label",
-        "1 text with different hand labels": "settle them, or accuracy counts some as wrong",
+        "1 text with different gold labels": "settle them, or accuracy counts some as wrong",
     }
 
 

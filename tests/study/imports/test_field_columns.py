@@ -201,10 +201,10 @@ def test_a_column_of_the_named_labels_holds_the_true_ones_whatever_it_is_called(
 
     found = of(["calm", "Angry", "", "angry"] * 5)
     assert (found.gold, found.known, found.counts["angry"]) == ("what I think", 15, 10)
-    assert ("true label", "what I think") in {(one.role, one.column) for one in found.taken}
+    assert ("gold label", "what I think") in {(one.role, one.column) for one in found.taken}
     found = of(["calm", "angry", "", "furious", "angry"] * 5)
     assert (found.gold, found.few) == (None, ())
-    (said,) = (one.why for one in found.taken if one.role == "true label?")
+    (said,) = (one.why for one in found.taken if one.role == "gold label?")
     assert "15 of 20" in said
     assert "furious" in said
     assert "--gold 'what I think'" in said

@@ -255,7 +255,7 @@ def test_a_regression_that_the_study_asks_for_is_corrected_too(texts):
 
 
 def test_a_sample_that_the_table_labels_already_still_ends_in_a_sheet(texts):
-    """All but a few texts have a hand label: the sample needs nobody, the doubtful texts do."""
+    """All but a few texts have a gold label: the sample needs nobody, the doubtful texts do."""
     rows = list(csv.reader(texts.open(encoding="utf-8", newline="")))
     for row in rows[1:]:
         row[2] = "" if row[0] in ("k1", "k2", "k3", "k4", "k5") else truth(row[1])

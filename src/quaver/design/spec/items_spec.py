@@ -1,4 +1,4 @@
-"""The texts to label: their files, the rows that a study uses, their true labels and coders' labels."""
+"""The texts to label: their files, the rows that a study uses, their gold labels and coders' labels."""
 
 from __future__ import annotations
 
@@ -130,12 +130,12 @@ def _same(text: str, value: Scalar | None) -> bool:
 
 
 class GoldSpec(Part):
-    """The true labels. A bare string is the column, a bare list several columns."""
+    """The gold labels. A bare string is the column, a bare list several columns."""
 
     bare = "column"
 
     column: Name | None = None
-    """The column of true labels; an empty cell is unknown."""
+    """The column of gold labels; an empty cell is unknown."""
     columns: tuple[Name, ...] | dict[str, Name] | None = None
     """Of a field of which several labels may apply: columns that hold a label each, or for each label's code
     the column that says whether it applies (1 or 0, yes or no, x or nothing)."""
@@ -159,7 +159,7 @@ class GoldSpec(Part):
     @model_validator(mode="after")
     def _one_origin(self) -> GoldSpec:
         if sum((self.column is not None, bool(self.columns), self.coders is not None)) != 1:
-            raise ValueError("name the column of true labels (`column`), or say `coders: majority`")
+            raise ValueError("name the column of gold labels (`column`), or say `coders: majority`")
         if self.probability and self.drawn == "chosen":
             raise ValueError("texts that were chosen had no probability: leave `probability` or `drawn` out")
         return self
@@ -194,7 +194,7 @@ class TableFile(Part):
     quote: Literal["none"] | None = None
     """none: quotation marks in a CSV or TSV file are text, and enclose no cells."""
     gold: GoldSpec | None = None
-    """The column of true labels, or column and map."""
+    """The column of gold labels, or column and map."""
 
 
 class Grouped(Part):
@@ -259,7 +259,7 @@ class ItemsSpec(TableSpec, Grouped):
         check_distinct("group", self.groups, "groups")
         check_distinct("column", [*self.groups, *self.coders], "coders")
         if self.examples and self.examples.gold and self.examples.gold.column is None:
-            raise PlacedError("examples have a column of true labels", "examples", "gold")
+            raise PlacedError("examples have a column of gold labels", "examples", "gold")
         if self.gold and self.gold.columns:
             raise PlacedError("only a field of which several labels may apply has several columns", "gold")
         if self.gold and self.gold.coders and len(self.coders) < 2:

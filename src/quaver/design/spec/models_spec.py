@@ -300,8 +300,8 @@ class MeasureSpec(PluginSpec):
     only: Only = Field({})
     """Measure only annotations with these values: {decoding: hot}."""
     estimand: Estimand | None = None
-    """What the intervals hold for: these prompts (fixed), or the mean over prompts like these (population). If
-    left out, the measure's own; these prompts where the study has no paraphrases."""
+    """What the intervals hold for: these prompts (fixed), or the mean over prompts like these (population).
+    If left out, the measure's own; these prompts where the study has no paraphrases."""
 
     def among(self, columns: Collection[str]) -> MeasureSpec:
         """The same measure with the names that the frame has: ``output`` may be its ``factor_output``."""

@@ -74,7 +74,7 @@ class StudySpec(Part):
     task: TaskSpec
     """What the labels distinguish: the label set."""
     items: ItemsSpec
-    """The texts to label, with their true labels and groups."""
+    """The texts to label, with their gold labels and groups."""
     prompt: PromptSpec
     """What a model is asked."""
     variants: tuple[FamilySpec, ...] = Field(

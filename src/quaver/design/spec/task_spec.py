@@ -147,7 +147,7 @@ class FieldSpec(LabelledSpec):
     """Whether the model quotes the words of the text that decide, in the same answer; needs the extra
     `evidence`."""
     gold: GoldSpec | None = None
-    """The column of its true labels, or column and map."""
+    """The column of its gold labels, or column and map."""
 
     def field(self, name: str) -> TaskField:
         """The record that the stages use."""
@@ -179,7 +179,7 @@ class FieldSpec(LabelledSpec):
         if self.gold is None:
             return self
         if not self.gold.sources:
-            raise PlacedError("a field's true labels have a column: `gold: NAME`", "gold")
+            raise PlacedError("a field's gold labels have a column: `gold: NAME`", "gold")
         if self.gold.columns and not self.several:
             raise PlacedError("only a field of which several labels may apply has several columns", "gold")
         codes = [label.code for label in self.labels]
@@ -295,7 +295,7 @@ class AnnotationsSpec(TableFile, Grouped):
     """Instead of `label`: one column for each coder, with that coder's labels."""
     models: tuple[Name, ...] = ()
     """Instead of `label`: one column for each model. `coders` are then people, whom the models are compared
-    with; what most of them gave is the true label, unless `gold` names a column."""
+    with; what most of them gave is the gold label, unless `gold` names a column."""
     confidence: tuple[Name, ...] = ()
     """The column of the answers' confidence, from 0 to 1; with `models`, one for each."""
     fields: dict[FieldName, GoldSpec] = Field({})

@@ -32,7 +32,7 @@ BEYOND: Final = 1.5
 """They are wrong where surely more than so many times the bar are: a coder's own errors may lie between."""
 
 _CHOSEN: Final = 0.001
-"""With this chance hand labels drawn at random seem to be chosen."""
+"""With this chance gold labels drawn at random seem to be chosen."""
 
 _BIASED, _UNBIASED = 0.4, 0.5
 """On a scale: the bias, in standard deviations of the gold labels, that surely is one, and none."""
@@ -200,7 +200,7 @@ class JudgedModel(NamedTuple):
 
     @property
     def are_chosen(self) -> bool:
-        """Whether the texts with hand labels are surely no random sample of all."""
+        """Whether the texts with gold labels are surely no random sample of all."""
         estimate = self.estimates.get("hand_labels")
         if estimate is None or estimate.details["drawn"] == "random":
             return False

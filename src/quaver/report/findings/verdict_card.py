@@ -34,7 +34,7 @@ _NAMED = 3
 """As many models, and prompts, are named."""
 
 _ANEW: Final = 100
-"""So many texts are drawn at random where those with hand labels were chosen: of 5% wrong labels, nearly
+"""So many texts are drawn at random where those with gold labels were chosen: of 5% wrong labels, nearly
 every sample of this size shows that they are no more than 20%."""
 
 _HARDLY = 0.05

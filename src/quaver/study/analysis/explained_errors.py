@@ -111,7 +111,7 @@ def hand_labelled(frame: pl.DataFrame, table: pl.DataFrame, drawn: str | None) -
 
     Returns:
         For each model ``hand_labels``: the chance that texts drawn at random seem to differ so much, with the
-        trait that differs most (``trait``, ``inside``: its share among the hand labels, ``outside``: among
+        trait that differs most (``trait``, ``inside``: its share among the gold labels, ``outside``: among
         the others) and ``drawn``, what the study declares. None where all texts or none have a gold label.
     """
     if "gold" not in frame.columns or ("gold_drawn" in frame.columns and frame["gold_drawn"].any()):

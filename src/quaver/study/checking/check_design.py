@@ -115,7 +115,7 @@ REORDERED_FROM = 4
 """Prompts from which half of them list the labels from last to first."""
 
 _MORE_GOLD = 2
-"""How many texts with true labels are asked about at most, beside each one that is drawn."""
+"""How many texts with gold labels are asked about at most, beside each one that is drawn."""
 
 _PILOT = 3
 """Requests after which the time that the rest takes is known."""

@@ -34,7 +34,7 @@ class CheckDesign:
         reorders: Whether the labels are also listed from last to first.
         model: What would stand under ``models``.
         sample: How many texts are drawn; all if None.
-        more_gold: How many others with true labels are asked about at most.
+        more_gold: How many others with gold labels are asked about at most.
         repeats: How often each prompt asks about each text.
         max_tokens: Where an answer is cut off.
         is_held: Whether the model can write nothing but one of the labels.

@@ -22,7 +22,7 @@ class CheckOptions(TableOptions, total=False):
 
     Attributes:
         text: The column of texts; recognised by its name or its length, if left out.
-        labels: The labels to choose from; those in the column of true labels, if left out.
+        labels: The labels to choose from; those in the column of gold labels, if left out.
         codebook: A table of the labels with their definitions, which the prompt then shows: the columns
             ``label``, ``definition`` and, if you like, ``example``. In place of ``labels``.
         model: ``provider/model`` (``openai/gpt-5-mini``, ``ollama/llama3.2``), the path of a GGUF file, the
@@ -35,8 +35,8 @@ class CheckOptions(TableOptions, total=False):
             it is free. That in the catalogue, if left out.
         effort: How much the model should think before it answers: ``low``, ``medium``, ``high`` …
         max_tokens: How long an answer may be; what a model thinks before it has room beyond that.
-        gold: The column of true labels; recognised by its name, if left out.
-        hand_labels: How the texts with a true label were picked: ``"random"``, from all of them, or
+        gold: The column of gold labels; recognised by its name, if left out.
+        hand_labels: How the texts with a gold label were picked: ``"random"``, from all of them, or
             ``"chosen"``. Left out, they are compared with the others.
         fields: Columns that are variables of their own, which one answer gives together: a label, a set
             (``tax;war``, or a column for each label: ``topic_tax``, ``topic_war``), a scale or a number.
@@ -52,7 +52,7 @@ class CheckOptions(TableOptions, total=False):
             varies.
         language: That of the words that Quaver adds to the prompts, by its code: ``de``, ``fr``, ``zh``. Left
             out, it is that of the instruction, or of the texts.
-        n: How many texts to ask about: they are drawn at random. Where others have true labels, up to twice
+        n: How many texts to ask about: they are drawn at random. Where others have gold labels, up to twice
             as many of these are asked about too, for the figures about correctness alone.
         prompts: How many prompts: the instruction in other words and, from four on, each of these with the
             labels in two orders.
@@ -78,9 +78,9 @@ class CheckOptions(TableOptions, total=False):
     price: Annotated[str | None, Option("US dollars a million tokens, read/written: 0.15/0.60, or 0.")]
     effort: Annotated[str | None, Option("How much the model thinks first: low, medium, high.")]
     max_tokens: Annotated[int | None, Option("The longest answer, thinking not included.", least=1)]
-    gold: Annotated[str | None, Option("The column of true labels, if you have one.")]
+    gold: Annotated[str | None, Option("The column of gold labels, if you have one.")]
     hand_labels: Annotated[
-        Literal["random", "chosen"] | None, Option("How the texts with true labels were picked.")
+        Literal["random", "chosen"] | None, Option("How the texts with gold labels were picked.")
     ]
     fields: Annotated[Sequence[str], Option("Columns of several variables: tone,topics,amount.", ())]
     coders: Annotated[Sequence[str], Option("The columns of several coders: anna,ben.", ())]
@@ -91,7 +91,7 @@ class CheckOptions(TableOptions, total=False):
     instruction: Annotated[str | None, Option("What to ask about each text.")]
     paraphrase_with: Annotated[str | None, Option("A model that puts your instruction in other words.")]
     language: Annotated[str | None, Option("The language of the prompts: de, fr, zh.")]
-    n: Annotated[int, Option("Ask about this many texts, and those with true labels.", 50, least=1)]
+    n: Annotated[int, Option("Ask about this many texts, and those with gold labels.", 50, least=1)]
     prompts: Annotated[int, Option("Ask with this many prompts.", 10, least=1)]
     repeats: Annotated[int | None, Option("Ask each prompt this often; twice by default.", least=1)]
     evaluator: Annotated[str | None, Option("Read the answers with this evaluator.")]

@@ -33,7 +33,7 @@ from quaver.study.imports.import_options import label_rules
 _NAMED = ("text", "id", "gold", "group", "compare", "coders")
 """The options that name columns, each for one thing alone."""
 
-_SHOWN = {"text": "text", "item": "id", "id": "id", "gold": "true label"}
+_SHOWN = {"text": "text", "item": "id", "id": "id", "gold": "gold label"}
 """What roles are called where they need no explanation, in the order in which they are shown."""
 
 _GARBLED = re.compile("\ufffd|Ã[\u0080-\u00bf]|â€")
@@ -48,11 +48,11 @@ class TextTable:
         rows: How many rows are asked about: those with a text.
         text: The column of texts.
         item: That of ids; None where the rows are numbered.
-        gold: That of true labels.
+        gold: That of gold labels.
         coders: Those of coders beside it.
         labels: The label set; none where there are fields.
-        also: Other texts in the column of true labels, each with its label; None for those for no label.
-        fields: Columns that are variables of their own, in place of true labels of one.
+        also: Other texts in the column of gold labels, each with its label; None for those for no label.
+        fields: Columns that are variables of their own, in place of gold labels of one.
         group: The column of texts that belong together, where one is named.
         compare: Those whose groups of texts are compared.
         few: Columns that nothing was decided about, with few values.
@@ -139,7 +139,7 @@ def _find_labels(table: Table, found: TextTable, rules: LabelRules) -> None:
 
 
 def _gold(table: Table, labels: Sequence[str]) -> str | None:
-    """The column that is called as true labels are, where it holds few values, or those of the label set."""
+    """The column that is called as gold labels are, where it holds few values, or those of the label set."""
     codes = {*map(folded, labels)}
 
     def fits(name: str) -> bool:
@@ -188,7 +188,7 @@ def _read_labels(
             f"add it to --labels, say which label it is (--same {text}=LABEL) or that it is none "
             f"(--unlabelled {text}), or name the right column with --gold"
         )
-        raise outside_label_set("the true label", f"{row.where}: {gold}", outside, labels, fix)
+        raise outside_label_set("the gold label", f"{row.where}: {gold}", outside, labels, fix)
     table.taken.append(Decision("labels", label_line(labels), "named" if rules.labels else "all that occur"))
     table.taken += [one for one in written.decisions if one.column != EMPTY]
     found.labels, found.also = labels, {**written.also, **dict.fromkeys(written.missing)}
@@ -214,7 +214,7 @@ def _no_labels(table: Table) -> QuaverError:
             fix = f"if people labelled these texts, name their column: --gold={name} or another; or {fix}"
         return table.unclear("there are no labels", fix, "the labels to choose from")
     fix = (
-        'list them with --labels "one, another", or name the column of true labels: --gold COLUMN; or, of '
+        'list them with --labels "one, another", or name the column of gold labels: --gold COLUMN; or, of '
         "several variables, their columns: --fields one,another"
     )
     return table.unclear("there are no labels", fix, "the labels to choose from")
@@ -271,7 +271,7 @@ def doubts_about(table: Table, text: str | None, gold: str | None) -> list[Decis
         if garbled := sum(bool(_GARBLED.search(cell)) for cell in counts):
             found[f"{garbled:,} texts have signs of a wrong encoding"] = "save the table as UTF-8"
     if text and gold and (apart := _labelled_twice(table, text, gold)):
-        problem = f"{count(apart, 'text')} with different hand labels"
+        problem = f"{count(apart, 'text')} with different gold labels"
         found[problem] = "settle them, or accuracy counts some as wrong"
     return [Decision("table", problem, fix) for problem, fix in found.items()]
 

@@ -54,7 +54,7 @@ class GoldRound(Rows):
         rarest: How many gold labels are expected of the rarest label.
         round: The round's number.
         drawn: How many items it draws.
-        known: How many of them the table has true labels of, which nobody has to give again.
+        known: How many of them the table has gold labels of, which nobody has to give again.
         files: The coders' sheets, and what belongs to them; none before they are drawn.
     """
 

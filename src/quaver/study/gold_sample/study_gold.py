@@ -113,7 +113,7 @@ class StudyGold:
     ) -> GoldRound:
         """Draw a gold sample, or let it grow, and write a sheet for each coder.
 
-        Where the table has true labels of some of its items, those of drawn items are taken, and coders get
+        Where the table has gold labels of some of its items, those of drawn items are taken, and coders get
         the others.
 
         Args:

@@ -131,7 +131,7 @@ class Table:
                     raise QuaverError(
                         "this column is named twice",
                         where=self.path.name,
-                        expected="a column of its own for the texts, the true labels and each coder",
+                        expected="a column of its own for the texts, the gold labels and each coder",
                         found=column,
                     )
                 named.setdefault(role, []).append(self.take(role, column))
@@ -164,7 +164,7 @@ class Table:
             names = [name for name in names if len(self.values(name)) > 1] or names
         if len(names) > 1 and role != "item":
             fix = f"name the right one with --{role}, and the others with --ignore"
-            what = "true label" if role == "gold" else role
+            what = "gold label" if role == "gold" else role
             raise self.unclear(f"several columns could be the {what}", fix, columns=names)
         return self.take(role, names[0], BY_NAME) if names else None
 
@@ -244,7 +244,7 @@ def id_column(table: Table, fix: str) -> str | None:
 def set_models_aside(table: Table) -> None:
     """Point out the columns of labels that a model gave, by their names: nothing is guessed about them."""
     for name in table.called("by_models"):
-        why = f"its name says that a model gave it; --gold {shlex.quote(name)} takes it for the true label"
+        why = f"its name says that a model gave it; --gold {shlex.quote(name)} takes it for the gold label"
         table.take("a model's", name, why)
 
 
@@ -252,7 +252,7 @@ def hand_label_columns(table: Table, rules: LabelRules) -> list[str]:
     """The columns of labels that people gave: called so, shared by coders, or few values in few rows.
 
     Raises:
-        QuaverError: Several columns could be the true label.
+        QuaverError: Several columns could be the gold label.
     """
     called = table.called("by_hand")
     likely = called or _in_few_rows(table, rules)
@@ -262,7 +262,7 @@ def hand_label_columns(table: Table, rules: LabelRules) -> list[str]:
         return coders
     if coders or len(others) > 1:
         fix = "name the right one with --gold, or several people's with --coders, and others with --ignore"
-        raise table.unclear("several columns could be the true label", fix, columns=[*coders, *others])
+        raise table.unclear("several columns could be the gold label", fix, columns=[*coders, *others])
     why = "recognised: few values in few rows; --gold names another, --ignore leaves it out"
     return [table.take("coders", others[0], BY_NAME if called else why)]
 
@@ -327,7 +327,7 @@ def _of_labels(table: Table, cells: LabelCells) -> list[str]:
             shown = label_line(others[:_SHOWN]) + ", …" * (len(others) > _SHOWN)
             why = f"{hits:,} of {hits + wrong:,} cells hold these labels; once the others are corrected "
             why += f"({shown}), --gold {shlex.quote(name)} takes them for the true ones"
-            table.take("true label?", name, why)
+            table.take("gold label?", name, why)
     return found
 
 

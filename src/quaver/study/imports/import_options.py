@@ -52,7 +52,7 @@ class ImportOptions(TableOptions, total=False):
         evaluators: Registered names of those that read raw answers; ``marked_label``, if left out.
         coders: The coders' columns, in a table with a row an item.
         models: The models' columns, in a table with a row an item; ``coders`` are then the people with whom
-            the models are compared; their majority is the true label unless ``gold`` names one.
+            the models are compared; their majority is the gold label unless ``gold`` names one.
         confidence: The column of how sure the model was, from 0 to 1; one for each of ``models``.
         fields: Columns that are variables of their own, in a table with a row an annotation: each a label, a
             set of labels, a scale or a number.
@@ -63,8 +63,8 @@ class ImportOptions(TableOptions, total=False):
         prompt: The column of the prompts' texts.
         original: The column that marks the original prompt with ``true``, ``yes`` or ``1``.
         text: The column of the items' texts.
-        gold: The column of true labels.
-        hand_labels: How the texts with a true label were picked: ``"random"``, from all of them, or
+        gold: The column of gold labels.
+        hand_labels: How the texts with a gold label were picked: ``"random"``, from all of them, or
             ``"chosen"``.
         group: The column that says which texts belong together (author, thread): every interval then allows
             for their being alike.
@@ -99,9 +99,9 @@ class ImportOptions(TableOptions, total=False):
     prompt: Annotated[str | None, Option("The column of the prompts' texts.")]
     original: Annotated[str | None, Option("The column that marks the original prompt: true, yes, 1.")]
     text: Annotated[str | None, Option("The column of texts.")]
-    gold: Annotated[str | None, Option("The column of true labels.")]
+    gold: Annotated[str | None, Option("The column of gold labels.")]
     hand_labels: Annotated[
-        Literal["random", "chosen"] | None, Option("How the texts with true labels were picked.")
+        Literal["random", "chosen"] | None, Option("How the texts with gold labels were picked.")
     ]
     group: Annotated[str | None, Option("The column of texts that belong together: author.")]
     compare: Annotated[str | Sequence[str], Option("Compare the texts by these columns: party.", ())]

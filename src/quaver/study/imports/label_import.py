@@ -40,7 +40,7 @@ from quaver.study.imports.import_options import LISTS, ImportOptions, label_rule
 from quaver.study.session import Study
 
 _GOLD_OF = ("{}_gold", "gold_{}", "true_{}", "{}_true", "{}_truth", "{}_hand_label")
-"""What columns of a field's true labels are called."""
+"""What columns of a field's gold labels are called."""
 
 _OF_OTHER_LEVELS = ("interval", "ratio", *OF_SETS)
 
@@ -130,7 +130,7 @@ def _documents(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """What the study file says of the fields, and where their labels stand.
 
-    A field's true labels are in a column that is called after it.
+    A field's gold labels are in a column that is called after it.
     """
     free = {_plain(name): name for name in table.free()}
     documents = {}

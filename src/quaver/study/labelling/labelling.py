@@ -175,7 +175,7 @@ class Labelling:
         return found
 
     def _see_that_it_can_be_kept(self, error: float, choices: Mapping[str, PromptChoice]) -> None:
-        """Refuse a promise that the check's hand labels show to be out of reach, before people are asked."""
+        """Refuse a promise that the check's gold labels show to be out of reach, before people are asked."""
         labels = self.options["by_hand"] or sample_for(error)
         for name, source in fields_of(self.check.source).items():
             if name not in choices or choices[name].recommended.judged.are_chosen:
@@ -183,8 +183,8 @@ class Labelling:
             if (known := forecast(source, choices[name].variants, error, labels)) is None:
                 continue
             most = f"at most {promised(error)} wrong among a quarter of the labels, the surest"
-            wrong = f"{known.wrong:,} wrong of {known.checked:,} with a hand label, among the surest"
-            instead = f"{promised(known.possible)} can be reached, with about {labels:,} hand labels"
+            wrong = f"{known.wrong:,} wrong of {known.checked:,} with a gold label, among the surest"
+            instead = f"{promised(known.possible)} can be reached, with about {labels:,} gold labels"
             raise QuaverError(
                 f"with what is known, {promised(error)} cannot be reached",
                 where="--error",
