@@ -165,8 +165,9 @@ def test_a_column_of_labels_for_each_rater_is_the_same_as_a_row_for_each_label(t
     expected = [one.value for one in measure_agreement(long, resamples=0)]
     assert expected[0] == pytest.approx(4 / 9)
     for given in (wide, pl.read_csv(wide)):
-        found = measure_agreement(given, label=["tone", "tone_b"], resamples=0)
-        assert [one.value for one in found] == pytest.approx(expected)
+        for named in (["tone", "tone_b"], "tone*"):
+            found = measure_agreement(given, label=named, resamples=0)
+            assert [one.value for one in found] == pytest.approx(expected)
     with pytest.raises(QuaverError, match="is a rater's"):
         measure_agreement(wide, label=["tone", "tone_b"], rater="who")
     for given in (wide, pl.read_csv(wide)):

@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 import quaver
 from quaver.cli.main import app
 from quaver.errors import ItemError, QuaverError, SpecError, StoreError, UnknownName
+from quaver.study.analysis.study_acceptance import accept
 from quaver.study.imports.label_import import import_annotations
 
 INTRA = """\
@@ -395,6 +396,24 @@ def test_people_and_models_of_one_table_are_compared_with_each_other(tmp_path):
     assert won == {"gpt", "llama"}
     measured = {one.measure.partition("_")[0] for one in study.estimates()}
     assert {"accuracy", "alternative", "brier", "coder", "ece", "inter"} <= measured
+
+
+@pytest.mark.parametrize("named", [{"coders": ("h*",)}, {"label": "h*"}])
+def test_a_pattern_names_several_peoples_columns(named, tmp_path):
+    study, _ = imported(tmp_path, PEOPLE_AND_MODELS, models=("gpt", "llama"), ignore=("c*",), **named)
+    assert study.source.spec.annotations.coders == BOTH["coders"]
+
+
+def test_what_people_drew_at_random_says_which_models_labels_to_accept(tmp_path):
+    """Of 400 items people labelled 200, of which the model has 20 wrong."""
+    text = "id,h1,h2,gpt\n"
+    for at in range(400):
+        people = "ab"[at % 2] * (at < 200)
+        text += f"t{at},{people},{people},{'ab'[(at % 2) ^ (at % 10 == 3)]}\n"
+    study, _ = imported(tmp_path, text, coders=("h1", "h2"), models=("gpt",), hand_labels="random")
+    found = accept(study.source, error=0.2)
+    assert (found.accepted, found.found[0].checked, found.found[0].wrong) == (200, 200, 20)
+    assert {group.column for group in found.groups} == {"label"}  # people's columns are no groups
 
 
 @pytest.mark.parametrize(

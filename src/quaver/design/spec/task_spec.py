@@ -343,8 +343,8 @@ class AnnotationsSpec(TableFile, Grouped):
                 "a table with a row for each annotation needs its column of items: `item`",
             ),
             "gold": (
-                self.gold and self.gold.column is None,
-                "existing gold labels need a column: `gold: NAME`",
+                self.gold and self.gold.column is None and not (self.gold.coders and self.people),
+                "existing gold labels need a column, `gold: NAME`, or `coders` beside `models`",
             ),
             "confidence": (
                 self.confidence and len(self.confidence) != max(1, len(self.models)),

@@ -125,7 +125,8 @@ def _evidence(study: StudySource, frame: pl.DataFrame, evaluator: str | None = N
         .sort("probabilities", "confidence", descending=True, maintain_order=True)
     )
     sure = None if counted.is_empty() else str(counted["evaluator"][0])
-    groups = [name for name in study.experiment.groups if name in frame.columns]
+    coders = study.spec.coder_columns
+    groups = [name for name in study.experiment.groups if name in frame.columns and name not in coders]
     return evidence_of(
         own,
         study.experiment.labels.codes,

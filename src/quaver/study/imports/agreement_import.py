@@ -32,7 +32,7 @@ from quaver.errors import ItemError, QuaverError, UnknownName
 from quaver.estimation.cells import Missing, cells
 from quaver.estimation.coded_columns import frame_of
 from quaver.estimation.jackknife import Resampling
-from quaver.study.imports.columns import Table, table_of
+from quaver.study.imports.columns import Table, matching, table_of
 from quaver.study.imports.import_options import TableOptions, label_rules, written_in
 
 
@@ -63,7 +63,8 @@ def measure_agreement(
             with a column of labels for each coder.
         item: Its column of items; by default ``item``, or each row of a wide one.
         rater: Its column, or columns, of raters: coders, paraphrases, repeats.
-        label: Its column of labels, or the columns of a wide one, which are the raters.
+        label: Its column of labels, or the columns of a wide one, which are the raters: names, or a
+            pattern (``human_*``).
         by: Columns whose combinations are measured apart.
         labels: The valid labels, in order: others count as missing, and are counted. All that occur, without.
         distinct: Keep labels apart that differ only in capitals, white space, dashes or how a number is
@@ -92,28 +93,29 @@ def measure_agreement(
     >>> [(e.measure, round(e.value, 3)) for e in measure_agreement(frame)][:2]
     [('krippendorff_alpha', 0.444), ('percent_agreement', 0.667)]
     """
-    names = _listed(label)
-    if len(names) > 1:
-        if rater != "rater":
-            raise QuaverError(
-                "each of several columns of labels is a rater's",
-                where="rater",
-                found=f"{rater!r} beside the labels {', '.join(names)}",
-                fix="leave the rater out, or name one column of labels",
-            )
-        item, rater = item or _ROW, _CODER
     at = level or (labels.level if isinstance(labels, LabelSet) else "nominal")
     known = labels.codes if isinstance(labels, LabelSet) else tuple(map(str, labels or ()))
     rules = label_rules({**table, "distinct": distinct}, known, at, is_read=False)
-    used = {"item": [item or "item"], "rater": _listed(rater), "by": list(by), "label": names}
-    used["group"] = [] if group is None else [group]
     path = Path(annotations) if isinstance(annotations, str | Path) else None
     own = _weights(weights)
     with _named_in_errors(path):
-        if path is None:
-            frame = frame_of(annotations)
+        source = frame_of(annotations) if path is None else table_of(path, written_in(table), "annotations")
+        names = [column for one in _listed(label) for column in matching(source.columns, one)]
+        if len(names) > 1:
+            if rater != "rater":
+                raise QuaverError(
+                    "each of several columns of labels is a rater's",
+                    where="rater",
+                    found=f"{rater!r} beside the labels {', '.join(names)}",
+                    fix="leave the rater out, or name one column of labels",
+                )
+            item, rater = item or _ROW, _CODER
+        used = {"item": [item or "item"], "rater": _listed(rater), "by": list(by), "label": names}
+        used["group"] = [] if group is None else [group]
+        if isinstance(source, Table):
+            frame, used = _of_file(source, used, at)
         else:
-            frame, used = _of_file(table_of(path, written_in(table), "annotations"), used, at)
+            frame = source
         for role, columns in used.items():
             for name in columns:
                 if name not in (*frame.columns, _ROW, _CODER):

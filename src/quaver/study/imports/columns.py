@@ -11,6 +11,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
@@ -55,6 +56,16 @@ _SHOWN = 3
 NAMED: Final = "named"
 BY_NAME: Final = "recognised by its name"
 BY_VALUES: Final = "recognised: its values are the labels"
+
+
+def matching(columns: Sequence[str], name: str) -> list[str]:
+    """The columns that a pattern names; the name itself where it is none.
+
+    >>> matching(["id", "human_1", "human_2"], "human_*"), matching(["a*", "ab"], "a*")
+    (['human_1', 'human_2'], ['a*'])
+    """
+    is_pattern = "*" in name and name not in columns
+    return [one for one in columns if is_pattern and fnmatchcase(one, name)] or [name]
 
 
 @dataclass(slots=True)
@@ -121,11 +132,13 @@ class Table:
             The columns of each role that has some.
         """
         for name in given.get("ignore") or ():
-            self.used.add(self.column(name, "ignore"))
+            self.used.update(self.column(one, "ignore") for one in matching(self.columns, name))
         named: dict[str, list[str]] = {}
         for role, option in roles.items():
             value = given.get(option) or ()
-            for name in (value,) if isinstance(value, str) else value:
+            several = () if isinstance(value, str) else value
+            names = [one for name in several for one in matching(self.columns, name)]
+            for name in [value] if isinstance(value, str) else names:
                 column = self.column(name, option)
                 if any(column == one.column for one in self.taken):
                     raise QuaverError(

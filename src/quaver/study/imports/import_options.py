@@ -81,7 +81,7 @@ class ImportOptions(TableOptions, total=False):
     """
 
     item: Annotated[str | None, Option("The column of the items' ids.")]
-    label: Annotated[str | None, Option("The column of labels, with one annotation a row.")]
+    label: Annotated[str | None, Option("The column of labels, one a row, or several: 'human_*'.")]
     raw: Annotated[str | None, Option("The column of raw answers, which evaluators read.")]
     thinking: Annotated[str | None, Option("The column of thinking beside raw answers.")]
     evaluators: Annotated[

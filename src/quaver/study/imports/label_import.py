@@ -31,6 +31,7 @@ from quaver.study.imports.columns import (
     BY_NAME,
     MOST_LABELS,
     Table,
+    matching,
     read_labels,
     roles_of,
     table_of,
@@ -84,6 +85,9 @@ def import_annotations(
         )
     written = written_in(given)
     table = table_of(path, written, "annotations")
+    several = matching(table.columns, given["label"] or "")
+    if len(several) > 1 and not given["coders"]:
+        given["coders"], given["label"] = tuple(several), None
     fields = _fields(table, given)
     columns = roles_of(table, given, has_fields=bool(fields))
     if given["evaluators"] and "raw" not in columns:
@@ -99,8 +103,9 @@ def import_annotations(
         meant: dict[str, Any] = {}
     else:
         task, meant = _labels(table, columns, given)
-        if "gold" in columns:
-            columns["gold"] = how_drawn(columns["gold"], given["hand_labels"])
+        people = {"coders": "majority"} if "models" in columns and "coders" in columns else None
+        if given["hand_labels"] and (gold := columns.get("gold", people)):
+            columns["gold"] = how_drawn(gold, given["hand_labels"])
     document = {
         "name": path.stem,
         "task": task,
