@@ -66,6 +66,7 @@ COMPARED: Mapping[str, Mapping[str, str]] = {
         "table label-shares": "test_labels_of_items_over_paraphrases",
         "table matrix": "test_pairs_of_items_by_id",
         "table items": "test_the_plane_by_item",
+        "table before-and-after": "test_worst_items_and_classes_in_each_data_set",
         "table inconsistent-items": "test_items_that_move_are_listed_by_their_consistency",
         "figure errica-2025:3": "test_the_plane_by_item",
         "figure errica-2025:4": "test_pairs_of_items_by_id",
@@ -195,6 +196,12 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("figure 6", "S and C of items, beside noisy and random answers", "figure STUDY 6"),
         _table("appendix B", "the items with the highest S, with their texts", "items"),
         _table("appendix C", "items with S above 0, by C, with their texts", "inconsistent-items"),
+        _table(
+            "appendices B, C",
+            "the worst items by data set; `quaver compare STUDY --note TEXT` amends the prompt and has it",
+            "before-and-after",
+            paper=False,
+        ),
         Row(
             "formula",
             "sensitivity S",

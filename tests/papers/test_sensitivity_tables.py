@@ -163,6 +163,25 @@ def test_items_that_move_are_listed_by_their_consistency(study):
     )
 
 
+def test_worst_items_and_classes_in_each_data_set(study):
+    rows = table({"before": study, "after": study}, "before-and-after").rows()
+    for strategy in ("simple", "detailed"):
+        labels, gold = block(study, strategy)
+        s, right = sensitivities(labels), (labels == gold[:, None]).mean(1)
+        mine = [row for row in rows if row["strategy"] == strategy]
+        for code, name in enumerate(("left", "right")):
+            row = next(one for one in mine if (one["class"], one["item"]) == (name, "all"))
+            for side in ("before", "after"):
+                assert row[f"S, {side}"] == pytest.approx(s[gold == code].mean())
+                assert row[f"C, {side}"] == pytest.approx(pairs(labels, gold, code).mean())
+                assert row[f"right, {side}"] == pytest.approx(right[gold == code].mean())
+        items = [row for row in mine if row["item"] != "all"]
+        assert {int(row["item"]) for row in items} >= set(np.argsort(-s, kind="stable")[:5])
+        for row in items:
+            own = int(row["item"])
+            assert (row["S, before"], row["right, after"]) == pytest.approx((s[own], right[own]))
+
+
 def test_classes_have_the_mean_of_their_items(study):
     kind = catalogue.figure_of("errica-2025:3-classes")
     panels = paper_figures.class_sensitivities(kind, answers_of({"sides": study}), ())

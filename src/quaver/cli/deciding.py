@@ -35,8 +35,10 @@ from quaver.cli.console import (
     screen,
     table,
 )
-from quaver.cli.run_display import phase
+from quaver.cli.run_display import phase, say_making, show_outcome, watching
+from quaver.collect.store.store_lock import stopping
 from quaver.core.number_format import percent, promised, short_name
+from quaver.core.replaced_file import replace_text
 from quaver.errors import QuaverError, StoreError
 from quaver.study.gold_sample.gold_options import GoldOptions
 
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from quaver.comparison.comparison_result import Comparison
     from quaver.study.gold_sample.gold_plan import GoldRound
     from quaver.study.gold_sample.study_gold import StudyGold
+    from quaver.study.session import Study
 
 
 def show_comparison(comparison: Comparison, most: int) -> None:
@@ -108,6 +111,7 @@ def compare_command(
     after: FolderArgument = None,
     by: str | None = None,
     reference: str | None = None,
+    note: Annotated[str | None, typer.Option(metavar="TEXT")] = None,
     measure: list[str] | None = None,
     fail_if: Annotated[list[str] | None, typer.Option(metavar="BOUND")] = None,
     fail_unless: Annotated[list[str] | None, typer.Option(metavar="BOUND")] = None,
@@ -130,6 +134,8 @@ def compare_command(
       after: Another version of the same items; without it, one study's prompts are compared.
       by: Compare the levels of this column in one study: model, variant, a factor.
       reference: The level to compare the others with; by default the original or first.
+      note: Add this sentence to every prompt, ask again, and compare sensitivity, consistency, accuracy,
+        and the worst items.
       measure: A measure; by default the studies' own. May be repeated.
       fail_if: Exit with 1 if the whole interval is beyond this: 'accuracy < 0'; loss: if any users
         lose.
@@ -144,6 +150,7 @@ def compare_command(
     Examples:
       quaver compare before.quaver.zip study.yaml
       quaver compare study.yaml --by model
+      quaver compare study.yaml --note 'A question about dates counts as Number.'
       quaver compare old new --fail-unless 'accuracy > -0.03'
       quaver compare old new --fail-if loss --junit x.xml
     """
@@ -152,9 +159,13 @@ def compare_command(
     from quaver.comparison.difference_verdict import MARGIN
     from quaver.comparison.paired_comparison import compare
 
+    if note is not None:
+        after = _asked_with(note, before, after or by, function)
+        measure = measure or ["sensitivity", "consistency", "accuracy"]
+    both = open_both(before, after, function, field)
     with phase("Comparing"):
         comparison = compare(
-            *open_both(before, after, function, field),
+            *both,
             by=by,
             reference=reference,
             measures=measure,
@@ -169,9 +180,57 @@ def compare_command(
     if junit is not None:
         _write(junit, as_junit(comparison, file=study_file(after or before)))
     show_comparison(comparison, flips)
+    if note is not None:
+        _show_worst(*both)
     give(comparison.document)
     if not comparison.held:
         raise typer.Exit(1)
+
+
+def _asked_with(note: str, before: Path, other: object, function: list[str] | None) -> Path:
+    """The file of a study with a note in its prompts, of which every call is answered."""
+    from quaver.design.calls.lock_file import write_noted
+
+    if other is not None:
+        raise QuaverError(
+            "a note makes the study to compare with",
+            where="--note",
+            found=f"{other}, too",
+            fix="leave out the note, or the other",
+        )
+    study = open_study(before, function)
+    path = write_noted(study.source.positions, note)
+    noted = open_study(path, function)
+    kept = study.folder / "paraphrases.json"
+    if kept.exists():  # the same ones before and after
+        noted.folder.mkdir(exist_ok=True)
+        replace_text(noted.folder / kept.name, kept.read_text(encoding="utf-8"))
+        noted = open_study(path, function)
+    noted.variants.make(watch=say_making)
+    layouts = [{variant.layout for variant in one.experiment.variants} for one in (study, noted)]
+    if set.intersection(*layouts) or any(model.use == "function" for model in study.spec.models):
+        raise QuaverError(
+            "the note would not be read in every prompt",
+            where=str(path),
+            expected="{{ instruction }} or {{ question }} in every layout, every layout in the study file, "
+            "and models that get the whole prompt: a function gets the question alone",
+            fix="write the note into the prompts in a copy of the study file, run it, and compare the two",
+        )
+    with watching() as watch, stopping(noted.folder):
+        show_outcome(noted.run(watch=watch), noted)
+    return path
+
+
+def _show_worst(before: Study, after: Study | None) -> None:
+    """Show the worst items and the classes, before and after."""
+    from quaver.papers.catalogue import table as published
+    from quaver.report.tables.table import plain
+
+    made = published({"before": before, "after": after}, "before-and-after")
+    screen.print()
+    screen.print(table(made.table.headings, [[*map(plain, row)] for row in made.table.rows], made.caption))
+    for line in made.notes:
+        say(line)
 
 
 def _write(path: Path, text: str) -> None:

@@ -119,6 +119,38 @@ def inconsistent(answers: Answers) -> Rows:
         yield from _listed(one, head, moved.sort("consistency", "item", nulls_last=True))
 
 
+_NUMBERS = {"S": "sensitivity", "C": "consistency", "right": "right"}
+
+
+def before_and_after(answers: Answers) -> Rows:
+    """S, C and right answers by data set: of the classes, and of the items that are worst in the first."""
+    planes: dict[tuple[str, str], list[tuple[StoredAnswers, pl.DataFrame]]] = {}
+    for one, model, level, frame in each_strategy(answers):
+        labels = frame.select(pl.col("item", "gold", "label").cast(pl.String)).drop_nulls("gold")
+        right = labels.group_by("item").agg(right=pl.col("label").eq_missing(pl.col("gold")).mean())
+        points = item_points(one, frame).join(right, on="item", how="left", maintain_order="left")
+        planes.setdefault((model, level), []).append((one, points))
+    for head, each in planes.items():
+        one, points = each[0]
+        moved = points.filter(pl.col("sensitivity") > 0)
+        unlike = moved.drop_nulls("consistency").sort("consistency", "item")
+        worst = (
+            pl.concat([moved.head(_MOVED), unlike.head(_MOVED)])
+            .select("item", "gold")
+            .unique(maintain_order=True)
+        )
+        for code in points["gold"].unique().sort():
+            yield *head, code, "all", NOTHING, _numbers(each, pl.col("gold") == code)
+        for item, gold in worst.rows():
+            yield *head, gold, item, one.texts.get(item, NOTHING), _numbers(each, pl.col("item") == item)
+
+
+def _numbers(each: Sequence[tuple[StoredAnswers, pl.DataFrame]], rows: pl.Expr) -> dict[str, float | None]:
+    """The means of some items' numbers in each data set."""
+    means = [(one.name, points.filter(rows).select(pl.mean(*_NUMBERS.values()))) for one, points in each]
+    return {f"{name}, {of}": mean[column].item() for name, column in _NUMBERS.items() for of, mean in means}
+
+
 def _item_planes(answers: Answers) -> Iterator[tuple[StoredAnswers, pl.DataFrame, tuple[str, str, str]]]:
     """Each strategy's items with their S and C beside those of noisy and random answers, and its names."""
     for one, model, level, frame in each_strategy(answers):

@@ -6,6 +6,7 @@ It contains no time and no machine path: the same study with the same model give
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, fields
@@ -27,6 +28,7 @@ from quaver.design.prompts.follow_ups import FollowUp
 from quaver.design.prompts.rendering import messages_of
 from quaver.design.spec import StudySpec
 from quaver.design.spec.study_file import Positions
+from quaver.design.spec.task_spec import PromptSpec
 from quaver.errors import SpecError
 
 _LIBRARIES = ("quaver", "numpy", "polars", "jinja2", "pydantic")
@@ -160,16 +162,7 @@ def write_small(source: Positions) -> Path:
     Returns:
         The path of the small version.
     """
-    path = source.path
-    if path is None:
-        raise SpecError(
-            "only a study file has a small version",
-            where="small",
-            expected="a YAML file",
-            found="a study that was given as a mapping",
-            fix="write it to a file, and open that",
-        )
-    document = _yaml().load(read_file(path).decode("utf-8-sig"))
+    path, document = _document(source, "small")
     if not document.get("small"):
         raise SpecError(
             "this study has no small version",
@@ -179,6 +172,50 @@ def write_small(source: Positions) -> Path:
         )
     merge(document, document.pop("small"))
     return write_made(document, path.with_name(f"{path.stem}.small.yaml"), _HEAD.format(path.name))
+
+
+def _document(source: Positions, version: str) -> tuple[Path, Any]:
+    """A study file and what it says, to make a version of it."""
+    path = source.path
+    if path is None:
+        raise SpecError(
+            f"only a study file has a {version} version",
+            where=version,
+            expected="a YAML file",
+            found="a study that was given as a mapping",
+            fix="write it to a file, and open that",
+        )
+    return path, _yaml().load(read_file(path).decode("utf-8-sig"))
+
+
+_NOTED = "# {} with a note in its prompts, made by `quaver compare --note`: change that file, not this one.\n"
+_QUESTION: Final = re.compile(r"\{\{\s*(?:instruction|(question))\s*\}\}")
+
+
+def write_noted(source: Positions, note: str) -> Path:
+    """Write the version of a study file whose prompts have a note after the instruction, beside it.
+
+    The note is never reworded: it stands in the layouts.
+
+    Returns:
+        The path of that version.
+    """
+    path, document = _document(source, "noted")
+    if "prompt" in document:
+        document["prompt"].setdefault("layout", PromptSpec.model_fields["layout"].default)
+    _put(document, note)
+    return write_made(document, path.with_name(f"{path.stem}.noted.yaml"), _NOTED.format(path.name))
+
+
+def _put(part: Any, note: str) -> None:
+    """Put a note into every layout of a part of a document, after the instruction."""
+    for key, value in part.items() if isinstance(part, dict) else enumerate(part):
+        if key == "layout" and isinstance(value, str):
+            part[key] = _QUESTION.sub(
+                lambda found: f"{{{{ instruction }}}} {note}" + "\n{{ postfix }}" * bool(found[1]), value
+            )
+        elif isinstance(value, dict | list):
+            _put(value, note)
 
 
 def write_made(document: Any, target: Path, head: str) -> Path:
