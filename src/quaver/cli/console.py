@@ -28,6 +28,7 @@ from quaver.core.number_format import visible
 
 if TYPE_CHECKING:
     from quaver.core.label_decisions import Decision
+    from quaver.papers.published_table import PublishedTable
 
 
 _LOG: Final = 1000
@@ -290,3 +291,13 @@ class _Rows:
 def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None = None) -> Group:
     """A table under its title; columns that hold only numbers are aligned to the right."""
     return Group(*([plain(title)] if title else []), _Rows(columns, rows))
+
+
+def show_published(made: PublishedTable) -> None:
+    """Show a table of a paper, drawn, with its notes."""
+    from quaver.report.tables.table import plain as cell_text
+
+    rows = [[*map(cell_text, row)] for row in made.table.rows]
+    screen.print(table(made.table.headings, rows, made.caption))
+    for note in made.notes:
+        say(note)

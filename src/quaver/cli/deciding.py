@@ -33,6 +33,7 @@ from quaver.cli.console import (
     say_command,
     say_heading,
     screen,
+    show_published,
     table,
 )
 from quaver.cli.run_display import phase, say_making, show_outcome, watching
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from quaver.comparison.comparison_result import Comparison
     from quaver.study.gold_sample.gold_plan import GoldRound
     from quaver.study.gold_sample.study_gold import StudyGold
-    from quaver.study.session import Study
 
 
 def show_comparison(comparison: Comparison, most: int) -> None:
@@ -181,7 +181,10 @@ def compare_command(
         _write(junit, as_junit(comparison, file=study_file(after or before)))
     show_comparison(comparison, flips)
     if note is not None:
-        _show_worst(*both)
+        from quaver.papers.catalogue import table as published
+
+        screen.print()
+        show_published(published({"before": both[0], "after": both[1]}, "before-and-after"))
     give(comparison.document)
     if not comparison.held:
         raise typer.Exit(1)
@@ -195,42 +198,28 @@ def _asked_with(note: str, before: Path, other: object, function: list[str] | No
         raise QuaverError(
             "a note makes the study to compare with",
             where="--note",
-            found=f"{other}, too",
-            fix="leave out the note, or the other",
+            fix=f"leave out the note, or {other}",
         )
     study = open_study(before, function)
     path = write_noted(study.source.positions, note)
-    noted = open_study(path, function)
     kept = study.folder / "paraphrases.json"
     if kept.exists():  # the same ones before and after
-        noted.folder.mkdir(exist_ok=True)
-        replace_text(noted.folder / kept.name, kept.read_text(encoding="utf-8"))
-        noted = open_study(path, function)
+        path.with_suffix("").mkdir(exist_ok=True)
+        replace_text(path.with_suffix("") / kept.name, kept.read_text(encoding="utf-8"))
+    noted = open_study(path, function)
     noted.variants.make(watch=say_making)
-    layouts = [{variant.layout for variant in one.experiment.variants} for one in (study, noted)]
-    if set.intersection(*layouts) or any(model.use == "function" for model in study.spec.models):
+    read = all(note in variant.layout for variant in noted.experiment.variants)
+    if not read or "function" in [model.use for model in study.spec.models]:
         raise QuaverError(
-            "the note would not be read in every prompt",
+            "the note would not be read as it is in every prompt",
             where=str(path),
-            expected="{{ instruction }} or {{ question }} in every layout, every layout in the study file, "
-            "and models that get the whole prompt: a function gets the question alone",
+            expected="one layout for all prompts with {{ instruction }} or {{ question }}, models that get "
+            "the whole prompt: a function gets the question alone",
             fix="write the note into the prompts in a copy of the study file, run it, and compare the two",
         )
     with watching() as watch, stopping(noted.folder):
         show_outcome(noted.run(watch=watch), noted)
     return path
-
-
-def _show_worst(before: Study, after: Study | None) -> None:
-    """Show the worst items and the classes, before and after."""
-    from quaver.papers.catalogue import table as published
-    from quaver.report.tables.table import plain
-
-    made = published({"before": before, "after": after}, "before-and-after")
-    screen.print()
-    screen.print(table(made.table.headings, [[*map(plain, row)] for row in made.table.rows], made.caption))
-    for line in made.notes:
-        say(line)
 
 
 def _write(path: Path, text: str) -> None:

@@ -24,7 +24,7 @@ from quaver.cli.command_options import (
     open_study,
     studies_of,
 )
-from quaver.cli.console import give, give_each, gives, printer, say, screen, table
+from quaver.cli.console import give, give_each, gives, printer, say, screen, show_published, table
 from quaver.cli.run_display import phase
 
 Form = Literal["markdown", "latex", "html"]
@@ -106,7 +106,6 @@ def table_command(
     """
     from quaver.papers.catalogue import TABLES, kind_of, printed
     from quaver.papers.catalogue import table as published
-    from quaver.report.tables.table import plain as cell_text
 
     if name is not None:
         kind_of(name)  # a wrong name is said before answers are read
@@ -128,11 +127,7 @@ def table_command(
         return
     if form is None and screen.is_terminal:
         for one in tables:
-            screen.print(
-                table(one.table.headings, [[*map(cell_text, row)] for row in one.table.rows], one.caption)
-            )
-            for note in one.notes:
-                say(note)
+            show_published(one)
         return
     text = "\n".join(one.as_(form or "markdown") for one in tables)
     say(text.replace("\r\n", "\n").rstrip("\n"))

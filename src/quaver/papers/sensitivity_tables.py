@@ -133,9 +133,9 @@ def before_and_after(answers: Answers) -> Rows:
     for head, each in planes.items():
         one, points = each[0]
         moved = points.filter(pl.col("sensitivity") > 0)
-        unlike = moved.drop_nulls("consistency").sort("consistency", "item")
+        apart = moved.drop_nulls("consistency").sort("consistency", "item")
         worst = (
-            pl.concat([moved.head(_MOVED), unlike.head(_MOVED)])
+            pl.concat([moved.head(_MOVED), apart.head(_MOVED)])
             .select("item", "gold")
             .unique(maintain_order=True)
         )

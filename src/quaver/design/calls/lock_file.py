@@ -195,27 +195,18 @@ _QUESTION: Final = re.compile(r"\{\{\s*(?:instruction|(question))\s*\}\}")
 def write_noted(source: Positions, note: str) -> Path:
     """Write the version of a study file whose prompts have a note after the instruction, beside it.
 
-    The note is never reworded: it stands in the layouts.
+    The note is never reworded: it stands in the layout.
 
     Returns:
         The path of that version.
     """
     path, document = _document(source, "noted")
-    if "prompt" in document:
-        document["prompt"].setdefault("layout", PromptSpec.model_fields["layout"].default)
-    _put(document, note)
+    prompt = document.get("prompt") or {}
+    layout = prompt.get("layout", PromptSpec.model_fields["layout"].default)
+    prompt["layout"] = _QUESTION.sub(
+        lambda found: f"{{{{ instruction }}}} {note}" + "\n{{ postfix }}" * bool(found[1]), layout
+    )
     return write_made(document, path.with_name(f"{path.stem}.noted.yaml"), _NOTED.format(path.name))
-
-
-def _put(part: Any, note: str) -> None:
-    """Put a note into every layout of a part of a document, after the instruction."""
-    for key, value in part.items() if isinstance(part, dict) else enumerate(part):
-        if key == "layout" and isinstance(value, str):
-            part[key] = _QUESTION.sub(
-                lambda found: f"{{{{ instruction }}}} {note}" + "\n{{ postfix }}" * bool(found[1]), value
-            )
-        elif isinstance(value, dict | list):
-            _put(value, note)
 
 
 def write_made(document: Any, target: Path, head: str) -> Path:
