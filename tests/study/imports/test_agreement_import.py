@@ -173,3 +173,9 @@ def test_a_column_of_labels_for_each_rater_is_the_same_as_a_row_for_each_label(t
     for given in (wide, pl.read_csv(wide)):
         with pytest.raises(UnknownName, match="tone_c"):
             measure_agreement(given, label=["tone", "tone_c"])
+
+
+def test_further_headers_of_a_survey_in_a_frame_are_no_labels():
+    rows = [("Coded", "Coded by B"), ('{"ImportId":"Q1"}', '{"ImportId":"Q2"}'), ("a", "a"), ("b", "b")]
+    found = measure_agreement(pl.DataFrame(rows, ["one", "two"], orient="row"), label=["one", "two"])
+    assert (found[0].value, found[0].n) == (1, 2)

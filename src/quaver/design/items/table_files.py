@@ -7,7 +7,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -114,16 +114,17 @@ def read_rows(
         )
     with _translated(path, encoding, hint), little_garbage():
         how = {"encoding": _bom_aware(encoding), "separator": separator}
-        return _below_headers(reader(path, {**how, "sheet": sheet, "quote": quote, "hint": hint}))
+        rows = reader(path, {**how, "sheet": sheet, "quote": quote, "hint": hint})
+        return rows[further_headers(rows[:2]) :]
 
 
-def _below_headers(rows: list[Row]) -> list[Row]:
-    """The rows below Qualtrics' second and third header: the questions, and what it calls them."""
-    for at, row in enumerate(rows[:2]):
+def further_headers(rows: Sequence[Mapping[str, Any]]) -> int:
+    """How many of a table's first two rows are Qualtrics' further headers: questions, and names."""
+    for at, row in enumerate(rows):
         cells = [cell for cell in row.values() if isinstance(cell, str) and cell]
         if cells and 2 * sum(cell.startswith('{"ImportId"') for cell in cells) > len(cells):
-            return rows[at + 1 :]
-    return rows
+            return at + 1
+    return 0
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from quaver.core.label_values import cell_labels, set_of
 from quaver.core.records import OF_SETS, LabelSet, Level
 from quaver.core.rows import Estimates
 from quaver.core.vocabularies import check_sides
-from quaver.design.items.table_files import column_texts
+from quaver.design.items.table_files import column_texts, further_headers
 from quaver.errors import ItemError, QuaverError, UnknownName
 from quaver.estimation.cells import Missing, cells
 from quaver.estimation.coded_columns import frame_of
@@ -115,7 +115,7 @@ def measure_agreement(
         if isinstance(source, Table):
             frame, used = _of_file(source, used, at)
         else:
-            frame = source
+            frame = source[further_headers(source.head(2).rows(named=True)) :]
         for role, columns in used.items():
             for name in columns:
                 if name not in (*frame.columns, _ROW, _CODER):
