@@ -241,7 +241,7 @@ def test_a_verdict_needs_no_measure_that_the_study_file_names(tmp_path):
 def test_names_of_labels_and_models_are_text_in_a_notebook(tmp_path):
     study = simulated(tmp_path, STUDIES["good"], 1, {"<b>m</b>": good, "n": always_none})
     shown = study.verdict()._repr_html_()
-    assert "<b>" not in shown
+    assert "<b>m" not in shown
     assert "&lt;b&gt;m" in shown
 
 
@@ -250,9 +250,7 @@ def test_the_report_opens_with_the_same_verdict(tmp_path):
     study = simulated(tmp_path, STUDIES["one bad prompt among good ones"], 2)
     page = study.report().read_text(encoding="utf-8")
     shown = study.verdict()
-    assert all(
-        html.escape(line) in page for line in (shown.headline, shown.verdict, shown.moves, shown.next_step)
-    )
+    assert all(html.escape(line) in page for line in (shown.verdict, shown.moves, shown.next_step))
 
 
 def test_each_line_is_one_line_whatever_the_names(tmp_path):
