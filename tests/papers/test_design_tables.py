@@ -183,7 +183,7 @@ def test_answers_as_written_and_whether_they_comply(study):
     assert row["answer"] == "Well."
     some = table(study, "raw-outputs", items=["7"]).rows()
     assert len(some) == 4
-    assert all((row["answer"] == "Well.") != (row["complies, or why not"] == "valid") for row in some)
+    assert all((row["answer"] == "Well.") != (row["compliance"] == "valid") for row in some)
 
 
 def test_prompts_in_full_without_the_text(study):

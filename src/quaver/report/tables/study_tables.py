@@ -50,7 +50,7 @@ def page_tables(results: Results, deviations: Deviations | None, behind: Behind 
         "readiness": estimates_table(_criteria(results), (text("threshold", "limit"),)),
         "statuses": statuses(results),
         "compliance": estimates_table(
-            results.in_order(defined(_audited(results, "compliance"))), (text("why not (times)", _failures),)
+            results.in_order(defined(_audited(results, "compliance"))), (text("reasons (times)", _failures),)
         ),
         "evaluators": estimates_table(results.in_order(_audited(results, "evaluator_flips")), flips),
         "coders": estimates_table(

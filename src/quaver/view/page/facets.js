@@ -6,7 +6,7 @@ import { promptName } from "./grid_bands.js";
 import { hasTerm } from "./query_terms.js";
 
 const SHOWN = 8;
-const TITLES = {label: "Label", status: "Label or why not", gold: "Gold label", model: "Model", decoding: "Decoding", prompt: "Prompt", repeat: "Repeat"};
+const TITLES = {label: "Label", status: "Status", gold: "Gold label", model: "Model", decoding: "Decoding", prompt: "Prompt", repeat: "Repeat"};
 
 export class Facets {
   constructor(app) {
