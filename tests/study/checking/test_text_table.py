@@ -40,12 +40,14 @@ def test_further_headers_of_a_survey_are_no_texts(tmp_path):
     head = [("Response", "Your answer", "Coded"), *[tuple(f'"{{""ImportId"":""Q{n}""}}"' for n in range(3))]]
     found = check(table(tmp_path, [*head, *texts()]))
     assert (found.table.rows, set(found.table.labels)) == (40, {*LABELS})
-    pl.DataFrame(
+    frame = pl.DataFrame(
         [("Response", "Your answer", "Coded"), *[('{"ImportId":"a"}',) * 3], *texts()],
         schema=["id", "text", "label"],
         orient="row",
-    ).write_excel(tmp_path / "t.xlsx")
+    )
+    frame.write_excel(tmp_path / "t.xlsx")
     assert check(tmp_path / "t.xlsx").table.rows == 40
+    assert check(frame, to=tmp_path / "of-frame").table.rows == 40
 
 
 def test_rows_that_a_quotation_mark_swallows_are_counted_and_come_back(tmp_path):

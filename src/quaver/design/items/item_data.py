@@ -17,7 +17,7 @@ import polars as pl
 from quaver.core.arguments import excerpt
 from quaver.core.number_format import text_of
 from quaver.design.items.answer_options import listed
-from quaver.design.items.table_files import Row, read_rows
+from quaver.design.items.table_files import Row, further_headers, read_rows
 from quaver.design.spec.items_spec import Condition
 from quaver.design.spec.study_file import Positions
 from quaver.errors import ItemError, QuaverError, UnknownName
@@ -169,7 +169,7 @@ def _rows(columns: Mapping[str, list[Any]], where: str) -> list[Row]:
     rows = []
     for number, cells in enumerate(zip(*plain.values(), strict=True), start=1):
         rows.append(Row(zip(plain, cells, strict=True), where, f" row {number}"))
-    return rows
+    return rows[further_headers(rows[:2]) :]
 
 
 def _whole_numbers(values: list[Any]) -> list[Any]:
