@@ -7,7 +7,7 @@ from tests.interrupted import interruptions
 
 pytestmark = pytest.mark.long
 
-MOST = 10**6 if os.environ.get("QUAVER_CONFORMANCE") == "all" else 8
+MOST = 10**6 if os.environ.get("QUAVER_CONFORMANCE") == "all" else 3
 """Changes at which a command is interrupted here; ``QUAVER_CONFORMANCE=all`` takes every one."""
 
 OTHERS = ("Run", "Check", "Import", "Bundle", "Watch", "Marks", "Rescored", "Begun")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -23,7 +22,7 @@ from quaver.bundles.verification import verify
 from quaver.collect.store.store_copy import copy_store, copy_store_without
 from quaver.core.arguments import guarded
 from quaver.core.number_format import count
-from quaver.core.replaced_file import put_in_place
+from quaver.core.replaced_file import put_in_place, scratch_folder
 from quaver.design.calls.annotation_table import ROLES
 from quaver.design.items.item_table import NEAR_DUPLICATES
 from quaver.design.items.table_files import read_rows
@@ -91,12 +90,12 @@ def pack_study(
         )
     if study.source.has_answers:
         rescored(study.source)
-    with tempfile.TemporaryDirectory(prefix="quaver-") as made:
-        folder = Path(made) / "packed"
+    with scratch_folder() as made:
+        folder = made / "packed"
         folder.mkdir()
         hidden = _pack_whole(study, folder, tables) if texts else _pack_bare(study, folder)
         about = {"form": FORM, "study": study.spec.name, "texts": texts, "withheld": len(places_in(folder))}
-        opened = Path(made) / "opened"  # reading a store may change its bytes
+        opened = made / "opened"  # reading a store may change its bytes
         shutil.copytree(folder, opened)
         source = Bundle(target, Opened(about, (), ""), opened)
         estimates = write_derived(source, folder)

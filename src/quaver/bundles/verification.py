@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from quaver.bundles.packed_design import compare_design
 from quaver.core.annotations import ANNOTATION_COLUMNS, EVIDENCE_COLUMNS, FIELD, GOLD_COLUMNS
 from quaver.core.arguments import guarded
 from quaver.core.number_format import count
+from quaver.core.replaced_file import scratch_folder
 from quaver.errors import MeasureError
 from quaver.report.findings.first_screen import departures
 from quaver.study.analysis.annotation_frame import annotations_of, rescored
@@ -73,9 +73,8 @@ def verify(path: str | Path, *, digest: str | None = None, design: str | None = 
     Raises:
         StoreError: It is no bundle.
     """
-    # SQLite may still be putting its journal away when the folder goes: that changes no verdict.
-    with tempfile.TemporaryDirectory(prefix="quaver-", ignore_cleanup_errors=True) as home:
-        folder = Path(home) / "packed"
+    with scratch_folder() as home:
+        folder = home / "packed"
         opened = extract(Path(path), folder, FORM)
         found = Verification(opened.digest, [*opened.changed])
         found.changed += _other_digest("the archive: its SHA-256", opened.digest, digest)
@@ -86,7 +85,7 @@ def verify(path: str | Path, *, digest: str | None = None, design: str | None = 
             found.design = str(source.lock().get("digest", ""))
             compare_design(source, found)
             _compare_annotations(source, found)
-            _compare_derived(source, Path(home) / "again", found)
+            _compare_derived(source, home / "again", found)
             found.differing += _other_digest("study.lock.json: the design's SHA-256", found.design, design)
             found.unknown = _unknown(source, digest, design)
             found.departures = departures(resolved(source))

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sys
+import tempfile
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -40,6 +41,28 @@ def writing(folder: Path) -> Iterator[None]:
 def room_for(error: OSError) -> str:
     """What to do where a file cannot be written."""
     return "free some space" if error.errno in FULL else "check the folder's owner and permissions"
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A folder for a while, among the system's temporary ones.
+
+    Raises:
+        StoreError: There is no room, or it may not be written.
+    """
+    # SQLite may still be putting its journal away when the folder goes: that changes nothing.
+    try:
+        with tempfile.TemporaryDirectory(prefix="quaver-", ignore_cleanup_errors=True) as made:
+            yield Path(made)
+    except OSError as error:
+        if error.errno not in (*FULL, errno.EROFS):  # of another file, or no fault of writing
+            raise
+        raise StoreError(
+            "a temporary folder cannot be written",
+            where=tempfile.gettempdir(),
+            found=error.strerror or str(error),
+            fix=f"{room_for(error)}, or set TMPDIR to a folder on another disk",
+        ) from error
 
 
 @contextmanager

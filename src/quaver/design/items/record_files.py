@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from quaver.core.input_budget import MOST_BYTES, InputBudget, parsed_json, read_file
+from quaver.core.replaced_file import scratch_folder
 from quaver.errors import ItemError
 
 PACKED: Final = (".gz", ".zip")
@@ -108,15 +108,15 @@ def unpacked(path: Path) -> Iterator[Path]:
     Raises:
         ItemError: It holds none or several, or is damaged.
     """
-    with tempfile.TemporaryDirectory(prefix="quaver-") as folder:
+    with scratch_folder() as folder:
         try:
             if path.suffix.lower() == ".gz":
-                inner = Path(folder, path.stem)
+                inner = folder / path.stem
                 with gzip.open(path) as packed, inner.open("wb") as out:
                     _copy(packed, out)
             else:
                 with zipfile.ZipFile(path) as archive:
-                    inner = Path(folder, Path(_only(path, archive)).name)
+                    inner = folder / Path(_only(path, archive)).name
                     with archive.open(_only(path, archive)) as packed, inner.open("wb") as out:
                         _copy(packed, out)
         except (zipfile.BadZipFile, gzip.BadGzipFile, EOFError, zlib.error, RuntimeError) as error:

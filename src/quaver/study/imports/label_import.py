@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from io import StringIO
@@ -19,6 +18,7 @@ from quaver.core.arguments import guarded, taking
 from quaver.core.label_decisions import EMPTY, Decision, label_line, labels_outside
 from quaver.core.options import with_defaults
 from quaver.core.records import OF_SETS
+from quaver.core.replaced_file import scratch_folder
 from quaver.core.transaction import changing, finish
 from quaver.core.vocabularies import check_sides
 from quaver.design.items.record_files import table_ending
@@ -207,10 +207,10 @@ def _written(path: Path, home: Path, document: dict[str, Any], taken: Sequence[D
         with changing(home) as change:
             shutil.copyfile(path, change.file(home / copy))
             change.write(home / "study.yaml", text.getvalue().encode("utf-8", "backslashreplace"))
-            with tempfile.TemporaryDirectory(prefix="quaver-") as trial:  # what cannot be read is not kept
+            with scratch_folder() as trial:  # what cannot be read is not kept
                 for file in change.files():
-                    shutil.copyfile(file, Path(trial) / file.name)
-                _measure_once(Study.open(Path(trial)))
+                    shutil.copyfile(file, trial / file.name)
+                _measure_once(Study.open(trial))
     except BaseException as error:
         if is_new:
             shutil.rmtree(home, ignore_errors=True)
