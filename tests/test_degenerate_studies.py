@@ -83,23 +83,23 @@ CASES = {
     "one item": (lambda folder: run(folder, items=1), ("no variation",)),
     "one variant": (
         lambda folder: run(folder, variants=False),
-        ("Only 6 texts have a label", "fewer than two raters"),
+        ("only 6 texts have a label", "fewer than two raters"),
     ),
     "one of all": (
         lambda folder: run(folder, one_label, items=1, variants=False),
-        ("Only 1 text has a label",),
+        ("only 1 text has a label",),
     ),
     "no gold": (lambda folder: run(folder, gold=()), ("Accuracy could not be measured", "no gold")),
     "one class": (lambda folder: run(folder, gold=("positive",)), ("Accuracy",)),
     "one label in use": (
         lambda folder: run(folder, one_label),
-        ("Only 6 texts have a label", "no variation"),
+        ("only 6 texts have a label", "no variation"),
     ),
     "no valid answer": (
         lambda folder: run(folder, no_label),
-        ("100% of the answers have no label", "Stability between prompts could not be measured"),
+        ("of the answers have no label", "Stability between prompts could not be measured"),
     ),
-    "every call fails": (every_call_fails, ("100% of the calls failed", "error")),
+    "every call fails": (every_call_fails, ("of the calls failed", "error")),
 }
 
 

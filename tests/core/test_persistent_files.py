@@ -17,6 +17,7 @@ ELSEWHERE = {
     "collect/store/spill.py": "opened for a run, written by the helper; what is stored is cut off",
     "models/local/weights.py": "a temporary folder",
     "core/spreadsheet.py": "writes to what its caller has opened",
+    "design/items/record_files.py": "a temporary folder, and a file of a transaction",
     "study/labelling/spreadsheet_edits.py": "a new file, which its caller puts in place or removes",
     "study/labelling/labelled_file.py": "files of a transaction",
     "score/annotation.py": "a new file, which its caller puts in place or removes",
