@@ -39,15 +39,15 @@ FAMILY = {
 """The same of the last family of variants."""
 
 CALLS = {
-    "stability": 2 * (2 + 3),
-    "sensitivity": 2 * 3 * 2,
-    "audit": 2 * 6 * (1 + 3),  # the answer, its first token, and two statements of confidence
-    "mcq": 2 * 6 * 2 * 2,
-    "factorial": 2 * 16,
-    "judge": 2 * 2 * 2 * 2,
-    "codebook": 2 * 2,  # both instructions
+    "stability": 3 * (2 + 3),
+    "sensitivity": 3 * 3 * 2,
+    "audit": 3 * 6 * (1 + 3),  # the answer, its first token, and two statements of confidence
+    "mcq": 3 * 6 * 2 * 2,
+    "factorial": 3 * 16,
+    "judge": 3 * 2 * 2 * 2,
+    "codebook": 3 * 2,  # both instructions
 }
-"""Two items, by hand."""
+"""Three items, by hand."""
 
 
 def cut(path, kind):
@@ -55,7 +55,7 @@ def cut(path, kind):
     yaml = YAML(typ="safe", pure=True)
     study = yaml.load(path.read_text(encoding="utf-8"))
     small = study["small"]
-    small["items"] = {"sample": 2}
+    small["items"] = {"sample": 3}
     small["variants"][-1] = _merged(small["variants"][-1], FAMILY[kind])
     path.write_text(json.dumps(study | {"small": _merged(small, CUT[kind])}), encoding="utf-8")
 
@@ -96,7 +96,7 @@ def test_from_an_empty_folder_to_the_report_as_its_page_goes(kind, tmp_path, mon
     report = (tmp_path / f"{kind}.small" / "report.html").read_text(encoding="utf-8")
     page_text = " ".join(unescape(report).split())
     assert [note for note in notes if note not in page_text] == []
-    if kind == "mcq":  # of two items, the others lack some of the tables that their pages show
+    if kind == "mcq":  # of three items, the others lack some of the tables that their pages show
         (tmp_path / f"{kind}.yaml").write_text(study_of_kind(kind), encoding="utf-8")
         page = worked().refresh(kind, tmp_path, tmp_path / "images", lambda command: typed(command) or "")
         assert f"{CALLS[kind]:,} calls in" in " ".join(page.split())

@@ -12,7 +12,11 @@ def report(study, tmp_path_factory):
     return write_report(tmp_path_factory.mktemp("marks"), **study.inputs())
 
 
+UNFOLD = "document.querySelectorAll('details').forEach(one => { one.open = true })"
+
+
 def described(page, figure):
+    page.evaluate(UNFOLD)
     return page.locator(f"#figure-{figure} .wide .described")
 
 
@@ -57,6 +61,7 @@ def test_a_tap_shows_the_words(browser, report):
     context = browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True, is_mobile=True)
     page = context.new_page()
     page.goto(report.as_uri())
+    page.evaluate(UNFOLD)
     mark = page.locator("#figure-accuracy .narrow .described").first
     mark.scroll_into_view_if_needed()
     mark.tap()
