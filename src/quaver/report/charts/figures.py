@@ -30,7 +30,7 @@ _PLAIN = 50
 """Where plain charts stand in their section."""
 
 _FEWEST = 3
-"""An estimate of fewer items stands in the tables, and is no chart."""
+"""How alike fewer items of a class are stands in the tables, and is no chart."""
 
 _FIRST = ("intra_pss", "inter_pss", "sensitivity", "consistency", "accuracy", "compliance")
 """Plain charts of these measures come before those of others."""
@@ -113,7 +113,8 @@ def _named_apart(some: Iterable[Figure]) -> Iterator[Figure]:
 def plain_figure(measure: str, results: Results) -> Iterator[Figure]:
     """A measure's chart, as it declares that it is shown."""
     estimates = results.of(measure) if measure == "compliance" else results.main(measure)  # by each evaluator
-    known = [one for one in defined(estimates) if not 0 < one.n < _FEWEST]
+    few = _FEWEST if section_of(measure) == "sensitivity" else 1
+    known = [one for one in defined(estimates) if not 0 < one.n < few]
     shown = presentation_of(measure)
     if not known or shown.drawn == "table":
         return
