@@ -47,7 +47,8 @@ def test_every_flip_is_of_groups_where_items_come_in_groups():
     frame = study(2, [0.3, 0.3, 0.3], groups=12).with_columns(gold=pl.lit("a"))
     alone = verdict_evidence(frame, ["variant"], labels=LABELS)
     together = verdict_evidence(frame, ["variant"], labels=LABELS, group="author")
-    assert {one.unit for one in together} == {"author", "prompt"}  # of prompts that could be broken
+    # of prompts that could be broken, and of answers without a label
+    assert {one.unit for one in together} == {"author", "prompt", "answer"}
     assert [one.value for one in together] == [one.value for one in alone]
     for one, other in zip(alone, together, strict=True):
         if one.measure in ("flips_prompts", "label_in_use", "wrong_labels"):

@@ -42,7 +42,8 @@ def test_a_study_s_report_has_them_and_its_files_and_python_the_same_numbers(tmp
         *("level_shares", "label_range", "deviation_share", "wrong_labels", "label_in_use", "label_shift"),
         *("gold_agreement", "best_prompt_wrong", "best_prompt_gold_agreement", "best_prompt_better"),
         *("correct_answers", "gold_bias", "class_found", "unlabelled_texts", "broken_prompts", "label_right"),
-        *("prompt_worse", "reader_disagreement", "failed_calls", "unlabelled_answers", "truncated_answers"),
+        *("prompt_worse", "prompt_right", "prompt_usual", "prompt_unlabelled"),
+        *("reader_disagreement", "failed_calls", "unlabelled_answers", "truncated_answers"),
         *(f"flips_{kind}" for kind in ("repeats", "prompts", "chance", "agreement", "noise")),
     }
     study.report()

@@ -77,10 +77,15 @@ def lock_document(
 
 
 def labels_in_full(labels: LabelSet) -> dict[str, Any]:
-    """Labels as a lock has them, which the task's level says are numbers."""
-    return asdict(
-        labels, dict_factory=lambda parts: {name: value for name, value in parts if name != "are_numbers"}
-    )
+    """Labels as a lock has them, which the task's level says are numbers; evidence where it is asked."""
+
+    def kept(parts: list[tuple[str, Any]]) -> dict[str, Any]:
+        return {name: value for name, value in parts if name != "are_numbers" and (name, value) != _NO_QUOTE}
+
+    return asdict(labels, dict_factory=kept)
+
+
+_NO_QUOTE: Final = ("evidence", False)
 
 
 def design_digest(document: Mapping[str, Any]) -> str:
