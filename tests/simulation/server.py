@@ -3,7 +3,6 @@
 import asyncio
 import json
 import random
-import threading
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -105,7 +104,6 @@ class Server:
             patch.object(HttpPool, "get", listed),
             patch.object(OpenAICompatible, "_send", remembering),
             patch.object(local_kinds, "kind_at", lambda url: ""),
-            patch.object(threading.Timer, "start", lambda _: None),  # an interrupted run waits for its calls
             patch.object(round_of_calls, "_check_pilot", lambda *_: None),  # many an answer is of no use here
         ):
             yield

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
@@ -61,10 +62,10 @@ def collect(
     writer = Writer(store, spill, progress, asked, budget, watch, journal)
     failures = dict(progress.given_up)
     stopping = _interrupts(budget, progress, watch)
-    with stopping, closing(spill), closing(writer), _metering(asked, budget), little_garbage():
+    with stopping as is_over, closing(spill), closing(writer), _metering(asked, budget), little_garbage():
         left = list(asked)
         while left:  # again, if the budget now has room for a request that it refused
-            _ask([asked[name] for name in left], writer, budget, failures)
+            _ask([asked[name] for name in left], writer, budget, failures, is_over)
             left = [name for name, one in asked.items() if one.feed.is_refused and name not in failures]
     if failures and not (is_pilot and progress.given_up.keys() == failures.keys()):
         raise _failure(failures, progress)
@@ -80,8 +81,13 @@ def _ask(
     writer: Writer,
     budget: Budget,
     failures: dict[str, Exception],
+    is_over: Callable[[], bool],
 ) -> None:
-    """Let models answer what the budget has room for; adds failures to ``failures``."""
+    """Let models answer what the budget has room for; adds failures to ``failures``.
+
+    Raises:
+        KeyboardInterrupt: It was interrupted, and calls in flight have been waited for long enough.
+    """
 
     async def one(model: AskedModel) -> None:
         writer.ended(model.name, await model.ask(partial(writer.keep, model.name)))
@@ -91,15 +97,17 @@ def _ask(
 
     asking = started(every())
     try:
-        _listen(len(models), writer, budget, failures)
+        for _ in _listened(len(models), writer, budget, failures):
+            if is_over():
+                raise KeyboardInterrupt
     finally:  # also after a second Ctrl-C
         asking.cancel()
         writer.flush()
     budget.give_up()
 
 
-def _listen(running: int, writer: Writer, budget: Budget, failures: dict[str, Exception]) -> None:
-    """Write what arrives until every model has ended."""
+def _listened(running: int, writer: Writer, budget: Budget, failures: dict[str, Exception]) -> Iterator[None]:
+    """Write what arrives until every model has ended; gives the turn back after each group."""
     while running:
         for name, end in writer.news():
             running -= 1
@@ -115,6 +123,7 @@ def _listen(running: int, writer: Writer, budget: Budget, failures: dict[str, Ex
             failures.setdefault("", error)
             budget.stop("interrupted")
             writer.put_off()
+        yield
 
 
 def _failure(failures: Mapping[str, Exception], progress: Progress) -> Exception:
@@ -141,25 +150,32 @@ def _metering(asked: Mapping[str, AskedModel], budget: Budget) -> Iterator[None]
 
 
 @contextmanager
-def _interrupts(budget: Budget, progress: Progress, watch: Callable[[Progress], None]) -> Iterator[None]:
-    """The first Ctrl-C waits for calls in flight, but not for long; a second one gives them up."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+def _interrupts(
+    budget: Budget, progress: Progress, watch: Callable[[Progress], None]
+) -> Iterator[Callable[[], bool]]:
+    """The first Ctrl-C waits for calls in flight; a second one gives them up.
+
+    Yields:
+        Whether they have been waited for long enough after the first.
+    """
+    pressed: list[float] = []
+
+    def is_over() -> bool:
+        return bool(pressed) and time.monotonic() - pressed[0] >= _IN_FLIGHT
 
     def handle(signum: int, frame: object) -> None:
         if budget.stopped == "interrupted":
             raise KeyboardInterrupt
         budget.stop("interrupted")
-        given_up.start()
+        pressed.append(time.monotonic())
         progress.stopping = True
         watch(progress)
 
-    given_up = threading.Timer(_IN_FLIGHT, signal.raise_signal, [signal.SIGINT])
-    given_up.daemon = True
+    if threading.current_thread() is not threading.main_thread():
+        yield is_over
+        return
     before = signal.signal(signal.SIGINT, handle)
     try:
-        yield
+        yield is_over
     finally:
-        given_up.cancel()
         signal.signal(signal.SIGINT, before)
