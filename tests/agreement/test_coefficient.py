@@ -8,7 +8,7 @@ import quaver.agreement
 from quaver.agreement.ratings import Coefficient
 from quaver.errors import UnknownName
 
-RATINGS = [["a", "a"], ["a", "b"], ["b", "b"], ["b", "b"]]
+RATINGS = [["1", "1"], ["1", "2"], ["2", "2"], ["2", "2"]]
 COEFFICIENTS = [getattr(quaver.agreement, name) for name in quaver.agreement.__all__]
 SHARED = [
     name for name in inspect.signature(Coefficient.__call__).parameters if name not in ("self", "options")
@@ -20,7 +20,7 @@ def test_each_takes_and_documents_the_shared_arguments(one):
     own = inspect.signature(one).parameters
     assert [name for name in own if name in SHARED] == SHARED
     assert all(f"\n    {name}: " in inspect.getdoc(one) for name in own)
-    found = one(RATINGS, "nominal", resamples=20, keep_draws=True)
+    found = one(RATINGS, "interval", resamples=20, keep_draws=True)
     assert found.reference in inspect.getdoc(one)
     assert found.draws.jackknife.left.shape == (found.n,)
 

@@ -39,7 +39,7 @@ from quaver.cli.console import (
 from quaver.cli.run_display import phase, say_making, show_outcome, watching
 from quaver.collect.store.store_lock import stopping
 from quaver.core.number_format import percent, promised, short_name
-from quaver.core.replaced_file import replace_text
+from quaver.core.replaced_file import replace_document
 from quaver.errors import QuaverError, StoreError
 from quaver.study.gold_sample.gold_options import GoldOptions
 
@@ -202,10 +202,9 @@ def _asked_with(note: str, before: Path, other: object, function: list[str] | No
         )
     study = open_study(before, function)
     path = write_noted(study.source.positions, note)
-    kept = study.folder / "paraphrases.json"
-    if kept.exists():  # the same ones before and after
+    if kept := study.source.files.read("paraphrases.json"):  # the same ones before and after
         path.with_suffix("").mkdir(exist_ok=True)
-        replace_text(path.with_suffix("") / kept.name, kept.read_text(encoding="utf-8"))
+        replace_document(path.with_suffix("") / "paraphrases.json", kept)
     noted = open_study(path, function)
     noted.variants.make(watch=say_making)
     read = all(note in variant.layout for variant in noted.experiment.variants)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import cache
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -70,12 +69,6 @@ def json_schema() -> dict[str, Any]:
     return {"$schema": _DIALECT, "$id": SCHEMA_ID, **schema}
 
 
-@cache
-def _schema_text() -> str:
-    """The schema as a file, made once a process: it takes as long as measuring a small study."""
-    return json.dumps(json_schema(), indent=2) + "\n"
-
-
 SCHEMA_FILE: Final = "study.schema.json"
 MODELINE: Final = f"# yaml-language-server: $schema={SCHEMA_FILE}\n"
 """What the YAML language server reads, in VS Code, JetBrains' IDEs, Neovim, Emacs and Helix."""
@@ -99,5 +92,5 @@ def write_with_schema(path: Path, text: str) -> None:
             fix="rename it, or write the study into another folder",
         )
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace_text(schema, _schema_text())
+    replace_text(schema, json.dumps(json_schema(), indent=2) + "\n")
     replace_text(path, MODELINE + text)

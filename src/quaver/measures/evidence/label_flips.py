@@ -221,11 +221,8 @@ def _total(cell: Cell, counts: Floats, values: Floats, prompts: int) -> Statisti
     >>> flips(rows, labels=amounts)[-1].value
     1.0
     """
-    method, order, whole = (
-        "sum of the labels beyond that of the items' medians",
-        np.argsort(values),
-        counts.sum(1),
-    )
+    method = "sum of the labels beyond that of the items' medians"
+    order, whole = np.argsort(values), counts.sum(1)
     statistic = Statistic(part="_total", method=method, n=cell.units.touched(whole > 0))
     below = np.cumsum(counts[:, order], 1) * 2 >= whole[:, None]
     medians = values[order][below.argmax(1)] * (whole > 0)

@@ -80,7 +80,7 @@ def served_flips(data: MeasureInput) -> Iterator[Estimate]:
 
     Returns:
         For each cell an estimate of each column that the annotations have (``served_host``,
-        ``served_snapshot``).
+        ``served_snapshot``), an undefined one where they have neither.
 
     Four answers to one prompt about each of two items, two by each host; the hosts disagree about the second:
 
@@ -90,11 +90,17 @@ def served_flips(data: MeasureInput) -> Iterator[Estimate]:
     >>> found.measure, found.value  # 4 of 8 pairs of two hosts differ, none of 4 pairs of one
     ('served_flips_host', 0.5)
     """
-    for column in SERVED:
-        if column in data.gathered.columns:
-            codes = data.gathered[column].cast(str).rank("dense").cast(float).fill_null(np.nan).to_numpy()
-            for cell in data.cells(raters=("repeat",), within=("model", "decoding", "variant")):
-                yield cell.estimated(_between(cell, arranged(codes, cell), _NAMES[column]))
+    sources = {
+        column: data.gathered[column].cast(str).rank("dense").cast(float).fill_null(np.nan).to_numpy()
+        for column in SERVED
+        if column in data.gathered.columns
+    }
+    for cell in data.cells(raters=("repeat",), within=("model", "decoding", "variant")):
+        for column, codes in sources.items():
+            yield cell.estimated(_between(cell, arranged(codes, cell), _NAMES[column]))
+        if not sources:
+            nowhere = np.full(cell.codes.shape, np.nan)
+            yield cell.estimated(_between(cell, nowhere, _NAMES[SERVED[0]]))
 
 
 def _between(cell: Cell, sources: Floats, name: str) -> Statistic:

@@ -20,8 +20,7 @@ _MOST_APART: Final = 8
 """As many prompts that surely do worse than the others have rows of their own."""
 
 _APART: Final = 0.1, 0.2, 0.4, 1.0
-"""Prompts whose shares of labels are at most so far apart are one row: the first distance of these at which
-`_MOST_ROWS` rows are enough."""
+"""How far apart prompts of one row may be: the first of these with which `_MOST_ROWS` rows are enough."""
 
 _MOST_ROWS: Final = 8
 
@@ -84,22 +83,12 @@ def _tone(gap: Estimate | None) -> str:
 
 
 def _say_the_same(rows: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """The rows in groups that give nearly the same shares of labels, each with its first row first.
-
-    How far two rows are apart is the total variation distance of their shares, those without a label among
-    them: half the sum of the absolute differences.
-    """
+    """The rows in groups that are nearly as often right and give nearly the same shares of labels."""
     groups: list[list[dict[str, Any]]] = []
     for distance in _APART:
         groups = []
         for row in rows:
-            near = (
-                group
-                for group in groups
-                if sum(abs(a - b) for a, b in zip(group[0]["shares"], row["shares"], strict=True))
-                <= 2 * distance
-            )
-            group = next(near, None)
+            group = next((group for group in groups if _distance(group[0], row) <= distance), None)
             if group is None:
                 groups.append([row])
             else:
@@ -107,6 +96,16 @@ def _say_the_same(rows: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
         if len(groups) <= _MOST_ROWS:
             break
     return groups
+
+
+def _distance(one: Mapping[str, Any], other: Mapping[str, Any]) -> float:
+    """How far two prompts are apart: in accuracy, or in their shares of labels, whichever is more.
+
+    Of the shares, those without a label among them, the total variation distance: half the sum of the
+    absolute differences.
+    """
+    shares = zip(one["shares"], other["shares"], strict=True)
+    return float(max(abs(one["number"] - other["number"]), sum(abs(a - b) for a, b in shares) / 2))
 
 
 def _alike(others: Sequence[dict[str, Any]]) -> dict[str, Any]:
