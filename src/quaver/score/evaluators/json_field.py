@@ -1,13 +1,15 @@
-"""``json_field``: a field of the JSON object in the answer."""
+"""``json_field``: a field of the JSON object in the answer; ``field_logprob``: with its probability."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from itertools import islice
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 from quaver.core.label_values import labels_in, number_in, set_of
 from quaver.core.number_format import composed
@@ -26,6 +28,7 @@ _PART = re.compile(
     re.DOTALL,
 )
 _TOKEN = re.compile(rf"{_PART.pattern}|(?P<sign>=>|[{{}}\[\]:=,])", re.DOTALL)
+_KEY = re.compile(r"(\"[^\"\\]*(?:\\.[^\"\\]*)*\")\s*:\s*", re.DOTALL)
 _COLON = re.compile(r"\s*[:=]>?\s*\[?\s*")
 _MOST = 10_000
 _NONE = no_label("no JSON object")
@@ -79,6 +82,56 @@ class JsonField:
         if variant.output == "number":
             return Rule(_value, (field, labels.level))
         return Rule(_label, (forms_of(labels, variant), field))
+
+
+class FieldLogProb(JsonField):
+    """What ``json_field`` reads, with the probability of the tokens that spell the value.
+
+    ``confidence`` is the product of their probabilities, each given what precedes it: of a text the tokens
+    that hold any of its characters between the quotation marks, of a number all of its own, of a list or an
+    object all from the opening bracket to the closing one. It is the probability of that spelling: another
+    one ("Yes" for "yes") is not added. Where the field is written several times with the same label, the last
+    counts. No confidence where the answer has no log-probabilities, or where the value does not stand in
+    sound JSON.
+
+    Args:
+        field: The field's name; by default the one that the variant asks for, else ``label``.
+    """
+
+    reads: ClassVar[Literal["tokens"]] = "tokens"
+
+    def reader(self, labels: LabelSet, variant: Variant) -> Reader:
+        """Make the reader for one variant's answers."""
+        field = fold(composed(self._field or variant.label_field or "label").strip())
+        return Rule(_with_probability, (super().reader(labels, variant), field))
+
+
+def _with_probability(answer: Answer, reader: Reader, field: str) -> Reading:
+    reading = reader(answer)
+    if reading.label is None:
+        return reading
+    text = "".join(token.text for token in answer.response.tokens)
+    spelled = None
+    for key in islice(_KEY.finditer(text), _MOST):
+        with suppress(ValueError, RecursionError):
+            if fold(composed(_DECODER.decode(key[1])).strip()) != field:
+                continue
+            value, end = _DECODER.raw_decode(text, key.end())
+            alone = f"{{{key[0]}{text[key.end() : end]}}}"
+            if reader(Answer(answer.response._replace(text=alone))).label == reading.label:
+                inner = int(isinstance(value, str))  # without its quotation marks
+                spelled = key.end() + inner, end - inner
+    return reading if spelled is None else replace(reading, confidence=_probability(answer, *spelled))
+
+
+def _probability(answer: Answer, start: int, end: int) -> float:
+    """The probability of the tokens that hold a character from ``start`` to ``end``."""
+    place, total = 0, 0.0
+    for token in answer.response.tokens:
+        if place < end and place + len(token.text) > start:
+            total += min(0.0, token.logprob)
+        place += len(token.text)
+    return math.exp(total)
 
 
 def _label(answer: Answer, forms: Forms, field: str) -> Reading:
