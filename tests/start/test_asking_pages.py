@@ -6,6 +6,8 @@ from tests.models.provider_rig import chat, error, rigged
 from tests.start.started import started
 from tests.start.walk import REFORM, Walk
 
+from quaver.design.spec.yaml_file import read_yaml
+
 __all__ = ["browser"]
 
 pytestmark = pytest.mark.long
@@ -68,4 +70,40 @@ def test_a_models_words_for_the_question_are_shown_before_they_are_asked(browser
         assert all("New instruction" in str(body) for _, _, body in rig.sent)
         walk.page.locator("button:has-text('Ask ')").wait_for()
         walk.context.close()
+    assert walk.wrong == []
+
+
+def test_how_the_model_is_asked_goes_along(browser, tmp_path):
+    """The page has the options of ``quaver check``; a key of another address stays behind with that."""
+    models = {"/v1/models": {"data": [{"id": "gpt-5-mini"}]}}
+    with rigged(lambda body, path, n: chat(body, "favor"), models) as rig:
+        environment = {"OPENAI_BASE_URL": rig.url, "LAB_KEY": "sk-lab-0123456789abcdef"}
+        with started(tmp_path, environment) as address:
+            walk = Walk(browser, address)
+            walk.upload(REFORM)
+            walk.to_the_model()
+            walk.click("text=Another model")
+            walk.fill("input[aria-label='Name of the model']", "m")
+            walk.fill("input[aria-label^='Address, up to']", rig.url)
+            walk.fill("input[aria-label^='The environment variable with']", "LAB_KEY")
+            walk.click("text=Use this model")
+            walk.page.locator("code", has_text="--key-from LAB_KEY").wait_for()
+            walk.click("text=How the model is asked")
+            for field, value in (("How much", "low"), ("The longest", "77"), ("US dollars", "0.15/0.60")):
+                walk.fill(f"input[aria-label^='{field}']", value)
+                walk.page.keyboard.press("Tab")
+            command = walk.page.locator("code", has_text="--price 0.15/0.60")
+            command.wait_for()
+            assert all(one in command.inner_text() for one in ("--effort low", "--max-tokens 77"))
+            walk.click("text=Next: the plan")
+            walk.at("plan")
+            study = read_yaml(tmp_path / "reform-check" / "study.yaml")
+            model = {"effort": "low", "key": "LAB_KEY", "price": {"input": 0.15, "output": 0.6}}
+            assert model.items() <= study["models"][0].items()
+            assert {one["max_tokens"] for one in study["decoding"].values()} == {77}
+            walk.page.goto(walk.page.url.rpartition("/")[0] + "/model")
+            walk.at("model")
+            walk.click(".qv-models >> text=gpt-5-mini")
+            walk.page.locator("code:not(:has-text('--key-from'))").wait_for()
+            walk.context.close()
     assert walk.wrong == []

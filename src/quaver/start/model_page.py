@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from nicegui import ui
 
+from quaver.core.options import options_in
 from quaver.models.served.presets import PRESETS
 from quaver.start.model_search import FoundModel, check_encrypted, found_models, take_key
-from quaver.start.page_frame import StepPage, main_button, other_button, words
+from quaver.start.page_frame import StepPage, main_button, option_field, other_button, words
+from quaver.study.checking.check_options import CheckOptions
 
 
 async def model(page: StepPage) -> None:
@@ -17,9 +21,15 @@ async def model(page: StepPage) -> None:
     chosen = (begun.options.get("model"), begun.options.get("base_url"))
     place = ui.element("div")
 
-    def choose(one: FoundModel) -> None:
-        begun.give(model=one.model, base_url=one.base_url)
+    def give(**options: Any) -> None:
+        begun.give(**options)
         page.retell(begun.command())
+
+    async def change(**options: Any) -> None:
+        give(**options)
+
+    def choose(one: FoundModel) -> None:  # a key that was named for another address stays with that
+        give(model=one.model, base_url=one.base_url, key_from=None)
 
     with place:
         titles = {index: f"{one.title} ({one.where})" for index, one in enumerate(found)}
@@ -34,6 +44,9 @@ async def model(page: StepPage) -> None:
             words("p", "No model was found here, and no key in the environment.").classes("qv-doubt")
         with ui.expansion("Another model", value=not found):
             _other(page)
+        with ui.expansion("How the model is asked"):
+            for option in ("effort", "max_tokens", "price"):
+                option_field(begun, option, change)
 
     async def on() -> None:
         if await page.do(begun.prepared) is not None:
@@ -50,10 +63,11 @@ def _other(page: StepPage) -> None:
     provider = ui.select(["an address", *services], value="an address", label="Provider")
     name = ui.input(label="Name of the model")
     url = ui.input(label="Address, up to /v1 (only where it is not the provider’s own)")
+    held = ui.input(label=options_in(CheckOptions)["key_from"][1].help.rstrip("."))
     key = ui.input(label="Key (only where the environment has none)", password=True)
     keep = ui.checkbox("Keep the key in the system’s keyring")
     plain = ui.checkbox("Send texts to this address although nothing encrypts them (http://)")
-    for one in (provider, name, url, key):
+    for one in (provider, name, url, held, key):
         one.props("outlined dense").classes("qv-wide")
     words("p", "A key is never written into the study’s folder, and shown on no page.").classes("qv-small")
 
@@ -61,14 +75,15 @@ def _other(page: StepPage) -> None:
         service, where = provider.value, url.value.strip().rstrip("/")
         if where:
             check_encrypted(where, agreed=plain.value)
-        variable = None
+        variable = held.value.strip() or None
         if key.value.strip():  # a key belongs to the address that it was typed for
-            variable = take_key(service, key.value, url=where, keep=keep.value)
+            typed = take_key(service, key.value, url=where, keep=keep.value)
+            variable = typed if where else None
             key.value = ""
         page.begun.give(
             model=name.value.strip() if service == "an address" else f"{service}/{name.value.strip()}",
             base_url=where or None,
-            key_from=variable if where else None,
+            key_from=variable,
         )
         page.begun.prepared()
         return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, get_args
 from urllib.parse import quote
 
 from nicegui import run, ui
@@ -224,7 +224,8 @@ def option_field(
 
     async def changed() -> None:
         shown = field.value
-        await change(**{name: int(shown) if most is not None else shown or None})
+        is_whole = most is not None or (shown and int in (kind, *get_args(kind)))
+        await change(**{name: int(shown) if is_whole else shown or None})
 
     if choices:
         field.on_value_change(changed)
