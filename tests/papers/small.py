@@ -178,7 +178,7 @@ def written(code, folder):
 
 
 def run(code, folder):
-    """A paper's small study, run; the planted model is registered until the process ends."""
+    """A paper's small study, run; the planted model is registered until the file's tests end."""
     entry = EntryPoint("planted", "tests.papers.small:Planted", "quaver.models")
     registry._entries("models")["planted"] = entry  # as an installed package would
     studies = open_studies(written(code, folder))
