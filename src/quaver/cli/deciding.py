@@ -193,6 +193,7 @@ def compare_command(
 def _asked_with(note: str, before: Path, other: object, function: list[str] | None) -> Path:
     """The file of a study with a note in its prompts, of which every call is answered."""
     from quaver.design.calls.lock_file import write_noted
+    from quaver.study.sources.study_file_source import asking
 
     if other is not None:
         raise QuaverError(
@@ -201,7 +202,7 @@ def _asked_with(note: str, before: Path, other: object, function: list[str] | No
             fix=f"leave out the note, or {other}",
         )
     study = open_study(before, function)
-    path = write_noted(study.source.positions, note)
+    path = write_noted(study.source.positions, note, asking(study.source).left_of_budget)
     if kept := study.source.files.read("paraphrases.json"):  # the same ones before and after
         path.with_suffix("").mkdir(exist_ok=True)
         replace_document(path.with_suffix("") / "paraphrases.json", kept)

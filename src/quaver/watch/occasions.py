@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from quaver.collect.run.driver import collect
-from quaver.collect.run.progress import Progress
+from quaver.collect.run.progress import Budget, Ended, Progress
 from quaver.collect.store.response_store import Store
 from quaver.core.annotations import FIELD, Row
 from quaver.core.label_values import Codebook
@@ -209,6 +209,7 @@ class Occasions:
         models: The models by name.
         store: Where answers are kept.
         annotator: Reads answers to the canary's design, with one evaluator.
+        budget: What a look may spend.
     """
 
     def __init__(
@@ -218,9 +219,10 @@ class Occasions:
         models: Mapping[str, Model],
         store: Store,
         annotator: Annotator,
+        budget: Budget,
     ) -> None:
         self._experiment, self._models, self.store = experiment, models, store
-        self._annotator = annotator
+        self._annotator, self._budget = annotator, budget
         self._known: dict[tuple[str, int], list[CanaryAnswer]] = {}
         self._read = 0
         self._failed: list[int] = []
@@ -234,17 +236,20 @@ class Occasions:
         if not store.calls.placed("canary"):
             store.calls.place("canary", experiment.conditions, ids, ())
 
-    def ask(self, occasion: int, name: str, prompts: Mapping[str, Collection[int]], numbers: range) -> None:
-        """Ask models prompts that have no answer on this occasion yet, each as often as ``numbers`` says."""
+    def ask(self, occasion: int, name: str, prompts: Mapping[str, Collection[int]], numbers: range) -> Ended:
+        """Ask models prompts that have no answer on this occasion yet, each as often as ``numbers`` says.
+
+        Returns:
+            How that ended: ``finished``, or with what the budget lacks.
+        """
         identities = {one: model.identity() for one, model in self._models.items()}
         plan = Plan(self._experiment, identities, occasion=name)
         asked = {
             one: list(self._requests(plan, one, occasion, some, numbers)) for one, some in prompts.items()
         }
         total = sum(map(len, asked.values()))
-        if total:
-            requests = {one: iter(some) for one, some in asked.items() if some}
-            collect(requests, self._models, self.store, Progress(total, 0))
+        requests = {one: iter(some) for one, some in asked.items() if some}
+        return collect(requests, self._models, self.store, Progress(total, 0), budget=self._budget).ended
 
     def _requests(
         self, plan: Plan, model: str, occasion: int, prompts: Collection[int], numbers: range

@@ -10,7 +10,7 @@ from typing import Any
 from quaver.collect.run.ledger import errors_by_kind
 from quaver.collect.store.store_lock import sole_writer
 from quaver.core.arguments import guarded
-from quaver.errors import ModelError, QuaverError
+from quaver.errors import ModelError, QuaverError, SpecError
 from quaver.study.analysis.annotation_frame import annotator_of
 from quaver.study.session import Study
 from quaver.study.sources.study_file_source import StudyFile, asking
@@ -38,6 +38,7 @@ def watch(study: Study, options: CanaryOptions | None = None, *, renew: bool = F
     if folder.exists() and (renew or _begins_anew(files, source, options)):
         folder.rename(folder.with_name(f"{folder.name}-{_now():%Y%m%dT%H%M%S}"))
     files.make()
+    budget = source.remaining_budget()
     with sole_writer(folder), files.store() as store:
         store.take_in()
         canary = _canary(files, source, options)
@@ -45,7 +46,7 @@ def watch(study: Study, options: CanaryOptions | None = None, *, renew: bool = F
         evaluators = source.plugins.evaluators()
         first = dict([next(iter(evaluators.items()))])
         annotator = annotator_of(source, first, design=experiment)
-        occasions = Occasions(canary, experiment, source.models, store, annotator)
+        occasions = Occasions(canary, experiment, source.models, store, annotator, budget)
         look = _Look(source, files, canary, occasions)
         look.ask()
         return look.judged()
@@ -118,7 +119,14 @@ class _Look:
         number, options = self.now["number"], self.canary.options
         part = self.canary.asked_at(number)
         asked = {name: [*part, *self._suspects(name, part)] for name in self.source.models}
-        self.asked.ask(number, self.now["name"], asked, range(1 if number else options.first))
+        ended = self.asked.ask(number, self.now["name"], asked, range(1 if number else options.first))
+        if ended != "finished":
+            raise SpecError(
+                "the budget ended before this look",
+                where=self.source.positions.where("budget", ended),
+                expected="room for it, beside what the study and its looks have spent",
+                fix="raise the budget and look again: what was answered is kept",
+            )
         for model in () if number else self.source.models:
             if not self.asked.answers(model, number):
                 self.known.clear()

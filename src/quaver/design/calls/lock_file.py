@@ -197,10 +197,11 @@ _NOTED = "# {} with a note in its prompts, made by `quaver compare --note`: chan
 _QUESTION: Final = re.compile(r"\{\{\s*(?:instruction|(question))\s*\}\}")
 
 
-def write_noted(source: Positions, note: str) -> Path:
+def write_noted(source: Positions, note: str, budget: Mapping[str, float]) -> Path:
     """Write the version of a study file whose prompts have a note after the instruction, beside it.
 
-    The note is never reworded: it stands in the layout.
+    The note is never reworded: it stands in the layout. The budget is what the study itself has left of its
+    own.
 
     Returns:
         The path of that version.
@@ -211,6 +212,7 @@ def write_noted(source: Positions, note: str) -> Path:
     prompt["layout"] = _QUESTION.sub(
         lambda found: f"{{{{ instruction }}}} {note}" + "\n{{ postfix }}" * bool(found[1]), layout
     )
+    document |= {"budget": dict(budget)} if budget else {}
     return write_made(document, path.with_name(f"{path.stem}.noted.yaml"), _NOTED.format(path.name))
 
 

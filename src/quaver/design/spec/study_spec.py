@@ -42,7 +42,7 @@ class BudgetSpec(Part):
     """When a run stops by itself. Nothing collected is lost; a later run continues."""
 
     calls: Annotated[int, Field(ge=1, le=10**15)] | None = None
-    """Calls of all runs together, including those that make paraphrases."""
+    """Calls of all runs together, including those that make paraphrases and the looks of a watch."""
     tokens: Annotated[int, Field(ge=1, le=10**15)] | None = None
     """Tokens, read and written, of all runs together."""
     money: Annotated[float, Field(gt=0)] | None = None

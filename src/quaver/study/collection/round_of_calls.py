@@ -92,7 +92,7 @@ class Collecting:
         self._plan, self._caps = study.plan, study.spec.budget
         self._journal, self._watch, self._retry_errors = journal, watch, asked.retry_errors
         self._keep: Keep | None = None
-        self._prices, self._made = study.prices, study.spent_on_paraphrases()
+        self._prices, self._made = study.prices, study.spent_beside()
         quotes = any(follow_up.quotes_answer for follow_up in study.experiment.follow_ups.values())
         self._following = study.plan.following if quotes else None
         self._tried = set[str]()

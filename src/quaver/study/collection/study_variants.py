@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from quaver.collect.run.ledger import Entry, ledger, spent
-from quaver.collect.run.progress import Budget
 from quaver.collect.store.store_lock import sole_writer
 from quaver.core.arguments import guarded
 from quaver.core.number_format import count
@@ -17,7 +15,6 @@ from quaver.design.calls.experiment import resolve
 from quaver.design.calls.lock_file import original_messages
 from quaver.design.prompts.rendering import messages_of
 from quaver.errors import SpecError
-from quaver.study.sources.prices import check_money
 from quaver.study.sources.study_file_source import StudyFile, asking
 from quaver.study.sources.study_source import StudySource
 
@@ -96,16 +93,10 @@ class StudyVariants(Rows):
 
 def _affording(study: StudyFile) -> Callable[[Request], None]:
     """Refuses a request for paraphrases that the study's budget has no room for, beside all that is spent."""
-    caps, stored = study.spec.budget, list[Entry]()
-    if study.files.responses.exists():
-        with study.files.store() as store:
-            stored = ledger(store)
 
     def afford(request: Request) -> None:
-        check_money(study.prices, study.spec, study.positions)
-        known = {name: price for name, price in study.prices.items() if price is not None}
-        used = spent([*stored, *study.spent_on_paraphrases()], known)
-        budget = Budget(calls=caps.calls, tokens=caps.tokens, money=caps.money, spent=used, prices=known)
+        budget = study.remaining_budget()
+        used = budget.spent
         if not budget.lets(request):
             raise SpecError(
                 "the budget is too small for the paraphrases that a model is to write",

@@ -25,6 +25,7 @@ from quaver.core.options import options_in, with_defaults
 from quaver.core.rows import Rows
 from quaver.core.transaction import Transaction, changing
 from quaver.design.items.table_files import read_rows
+from quaver.design.spec.study_spec import BudgetSpec
 from quaver.errors import QuaverError, StoreError
 from quaver.report.findings.verdict_card import Card, card_of_fields
 from quaver.report.page_templates import paragraph, template
@@ -43,6 +44,7 @@ from quaver.study.labelling.label_study import (
 from quaver.study.labelling.labelled_file import free_names, labelled_path, write_labelled
 from quaver.study.labelling.spreadsheet_edits import Cell
 from quaver.study.session import Study
+from quaver.study.sources.study_file_source import asking
 
 _WRITTEN: Final = "labelled.json"
 """What is kept of the labelled file, so that nobody's edits of it are written over."""
@@ -135,6 +137,9 @@ class Labelling:
         folder, model = check_to_go_on_from(data, self.options), self.options["model"]
         if folder is not None:
             self.check = Study.open(folder, functions=model_entry(model)[1] if callable(model) else None)
+            if (most := self.options["budget"]) is not None:
+                source = asking(self.check.source)
+                source.spec = source.spec.model_copy(update={"budget": BudgetSpec(money=most)})
         else:
             given: Mapping[str, Any] = options
             of_check: Any = {name: given[name] for name in options_in(CheckOptions) if name in given}

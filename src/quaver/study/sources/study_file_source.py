@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, cast
 
-from quaver.collect.run.ledger import Entry
-from quaver.collect.run.progress import Price
+from quaver.collect.run.ledger import Entry, ledger, spent
+from quaver.collect.run.progress import Budget, Price
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.store_lock import sole_writer
 from quaver.core.label_values import quotes
@@ -26,7 +27,8 @@ from quaver.models.local.extras import require
 from quaver.study.sources.model_demands import check_abilities
 from quaver.study.sources.outgoing_check import check_design
 from quaver.study.sources.paraphrase_file import KeptParaphrases, entries_of
-from quaver.study.sources.prices import price_of, prices
+from quaver.study.sources.prices import check_money, price_of, prices
+from quaver.study.sources.study_folder import StudyFolder
 from quaver.study.sources.study_source import StudySource
 
 
@@ -187,6 +189,33 @@ class StudyFile(StudySource):
     def spent_on_paraphrases(self) -> list[Entry]:
         """What was spent on calls that made paraphrases; it counts like what answers took."""
         return entries_of(self.paraphrases.spent)
+
+    def spent_beside(self) -> list[Entry]:
+        """What was spent on paraphrases, and on the looks of its watches."""
+        entries = self.spent_on_paraphrases()
+        for kept in sorted(self.folder.glob(f"{self.files.watch.name}*/{self.files.responses.name}")):
+            with StudyFolder(kept.parent).store() as store:
+                entries += ledger(store)
+        return entries
+
+    def remaining_budget(self) -> Budget:
+        """The budget, with all that was spent so far."""
+        check_money(self.prices, self.spec, self.positions)
+        caps, entries = self.spec.budget, self.spent_beside()
+        if self.files.responses.exists():
+            with self.files.store() as store:
+                entries += ledger(store)
+        known = {name: price for name, price in self.prices.items() if price is not None}
+        used = spent(entries, known, estimated=caps.tokens is not None or caps.money is not None)
+        return Budget(**caps.model_dump(), spent=used, prices=known)
+
+    @property
+    def left_of_budget(self) -> dict[str, float]:
+        """What is left of each cap, for another study that shares the budget; never nothing at all."""
+        used = self.remaining_budget().spent
+        used_up = {"calls": used.calls, "tokens": math.ceil(used.tokens), "money": used.money}
+        caps = self.spec.budget.model_dump(exclude_none=True).items()
+        return {name: max(cap - used_up.get(name, 0), 1e-9 if name == "money" else 1) for name, cap in caps}
 
     # -------------------------------------------------------------- calls, answers
 
