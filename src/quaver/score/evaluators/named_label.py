@@ -150,11 +150,13 @@ class MarkedLabel:
 
     The marks, the strongest first: *final* (behind "final answer:", in ``\boxed{…}`` or ``[[…]]``);
     *announced* (behind "answer:", "label =", "the answer is" and the like in 30 languages, in a field or
-    tag of such a name, in a box that is ticked); *alone* (a line, a bold phrase, a field or a tag to
-    itself); *chosen* ("I would say", "classified as", behind an arrow, the only label of a sentence that
-    begins with "therefore" and the like); *first* (the answer begins with it, and punctuation or a reason
-    follows). The strongest mark counts: one label that has it is the answer's, several are ambiguous.
-    Without a mark, several labels that are named are ambiguous: it is never the first of them.
+    tag of such a name, beside a ticked box or "yes" where each label has one); *alone* (a line, a bold
+    phrase, a field or a tag to itself); *chosen* ("I would say", "classified as", behind an arrow, the only
+    label of a sentence that begins with "therefore" and the like); *scored* (each label that is named has a
+    probability, these sum to 1, and its is the highest); *first* (the answer begins with it, and punctuation
+    or a reason follows). The strongest mark counts: one label that has it is the answer's, several are
+    ambiguous; where an answer takes itself back ("wait", "on reflection") and then marks one, that one
+    counts. Without a mark, several labels that are named are ambiguous: it is never the first of them.
 
     Labels are found by the rules of ``label_forms``. No mark counts on a label that is one of a list
     ("positive, negative or neutral"), or that is asked about ("positive?"). No mention of a label is one

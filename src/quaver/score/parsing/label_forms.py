@@ -12,10 +12,11 @@ The rules, for every evaluator that looks for labels in text:
    other label is written so.
 3. A form is found as a whole word: no letter, digit or combining mark touches it where its own
    edge is a letter or digit. Scripts that are written without spaces (Chinese, Japanese, Thai, Lao,
-   Khmer, Burmese) have no such edges, and may touch a form of another script. Korean particles may
-   follow a form, Arabic and Hebrew articles and prefixes may precede one. Where two forms begin at one
-   place the longest is found, and what lies inside a form that was found is not found again: "very
-   positive" is not "positive".
+   Khmer, Burmese) have no such edges, and may touch a form of another script. Korean particles and
+   the Turkish copula may follow a form, Arabic and Hebrew articles and prefixes may precede one.
+   Where two forms begin at one place the longest is found, and what lies inside a form that was found
+   is not found again: "very positive" is not "positive". Where one label denies another ("not toxic",
+   "non-toxic"), so does "isn't toxic".
 4. A number is found as a whole: not in a decimal (``0.5``), with a sign (``-1``), in ``1,000``, in a
    percentage, in a range (``1-5``, ``1 to 5``) or as a total (the 5 in ``4/5``, ``4 of 5`` and ``4 out of
    5``). ``4.0`` is ``4``.
@@ -80,7 +81,9 @@ def is_negated(folded: str, start: int, end: int | None = None) -> bool:
     words = tail.rsplit(None, 1)
     last = words[-1].lstrip("\"'*_`(") if words else ""
     if last in _last_words() or last.endswith("n't"):
-        return len(before) - len(tail) in (1, 2, 3) and _ends_in_negation(tail)
+        gap = before[len(tail) :]  # a list's next entry is another sentence
+        is_next = gap[:3] in ("\n* ", "\n- ") or (last == "no" and gap[:1] == "\n")
+        return len(gap) in (1, 2, 3) and not is_next and _ends_in_negation(tail)
     if folded.isascii():
         return False
     if tail.endswith(spaceless("not")):
@@ -141,10 +144,11 @@ def word_pattern(form: str) -> str:
 
 
 def _right_edge(char: str) -> str:
-    """What may not follow a form that ends in a letter; of Korean, particles may."""
+    """What may not follow a form that ends in a letter; Korean particles and the Turkish copula may."""
     letter = _LATIN_LETTER if char.isascii() else _LETTER
     edge = rf"(?!{letter}|[{_MARKS}]|'\w)"
-    return rf"(?:{edge}|(?={'|'.join(_glued('ko'))}))" if _KOREAN.match(char) else edge
+    glued = "|".join(_glued("ko")) if _KOREAN.match(char) else rf"(?:{'|'.join(_glued('tr'))})(?!\w)"
+    return rf"(?:{edge}|(?={glued}))" if char.isalpha() else edge
 
 
 def _glued(*codes: str) -> tuple[str, ...]:
@@ -175,12 +179,13 @@ _SEPARATOR = re.compile(r"(?<=\S)[\s_-](?=\S)")
 _AROUND = " \t\r\n\"'`*_()[]{}<>.,:;!?#$。！、，«»「」『』【】"
 _SET_OFF = re.compile(r"[\s\"'`*_(\[{<>$:=#]*(?:[-•–]\s+)?[\"'`*_(\[{<$]*")
 _BULLET = re.compile(r"^(?:[-•–+]+\s+|[→⇒➔✅✔✓☑☒●◉]\s*)")
+_DENIALS: Final = ("not ", "non ", "non", "isn't ", "is not ")
 _MORE: Final = 8
 """Characters by which a form may be longer than the longest: the decimals of a whole number, other signs."""
 _ZEROS = re.compile(r"([+-]?\d+)\.0+")
 JOINT = re.compile(
-    rf"[\s\"'*_`)\]}}>]*(?:\b(?:{'|'.join(map(re.escape, sorted(spaced('or'))))})\b"
-    rf"|{'|'.join(map(re.escape, spaceless('or')))}|[,/|&،])[\s\"'*_`(\[{{<]*"
+    rf"[\s\"'*_`)\]}}>-]*(?:\b(?:{'|'.join(map(re.escape, sorted(spaced('or'))))})\b"
+    rf"|{'|'.join(map(re.escape, spaceless('or')))}|[,/|&،])[\s\"'*_`(\[{{<-]*"
     r"(?:\b(?:or|and)\b\s*)?[\"'*_`(\[]*"
 )
 """What joins labels to a list, in folded text."""
@@ -222,6 +227,10 @@ class Forms:
         table |= {
             form: codes for form, codes in _claims(parts).items() if form not in table and len(codes) == 1
         }
+        denials = [(form, *form.split(" ", 1)) for form in table if form.startswith(("not ", "non ", "no "))]
+        for form, _, of in denials:
+            if of in table:  # where one label denies another, "isn't toxic" is "non-toxic"
+                table = {f"{denial}{of}": table[form] for denial in _DENIALS} | table
         self.table = {form: codes for form, codes in table.items() if longest is None or len(form) <= longest}
         self._longest = max(map(len, self.table), default=0)
         letters = sorted(form for form in self.table if len(form) == 1 and form.upper() != form)

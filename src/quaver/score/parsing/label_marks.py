@@ -4,12 +4,14 @@ The marks, the strongest first; the words are those of all languages in ``langua
 
 1. *final*: behind "final answer:", "my final verdict is" and the like, in ``\boxed{…}`` or ``[[…]]``.
 2. *announced*: behind "answer:", "label =", "the answer is" or another noun of its kind, in a field or tag of
-   such a name, in a box that is ticked.
+   such a name, beside a box that is ticked ("[x]", "✓", "yes").
 3. *alone*: the label has a line, a bold phrase, a field or a tag of any name to itself.
 4. *chosen*: "I would say", "classified as", behind an arrow, or the only label of a sentence that begins with
    "therefore", "overall" or another word that concludes.
-5. *first*: the answer begins with the label, and punctuation or a reason follows.
+5. *scored*: each label that is named has a probability, these sum to 1, and the label's is the highest.
+6. *first*: the answer begins with the label, and punctuation or a reason follows.
 
+Where the answer takes itself back ("wait", "on reflection") and goes on to mark one label, that one counts.
 No mark counts where the label is one of a list ("positive, negative or neutral"; several lines that each
 begin with another label), is asked about ("positive?"), or was struck out. The following is no mention of a
 label at all: an unticked box, the number of a list or a step, a digit that counts ("1 hashtag"), "no"
@@ -28,16 +30,28 @@ from quaver.score.parsing.label_forms import JOINT, Codes, Forms, Mention
 from quaver.score.parsing.languages import phrase_pattern, phrases
 from quaver.score.parsing.parsed_answer import Answer
 
-FINAL, ANNOUNCED, ALONE, CHOSEN, FIRST = range(1, 6)
-HOW: Final = {FINAL: "final", ANNOUNCED: "announced", ALONE: "alone", CHOSEN: "chosen", FIRST: "first"}
+FINAL, ANNOUNCED, ALONE, CHOSEN, SCORED, FIRST = range(1, 7)
+HOW: Final = dict(enumerate(("final", "announced", "alone", "chosen", "scored", "first"), 1))
 
 _NEAR = 120
 _ARROWS = r"(?:[→⇒➔➜]|[-=]{1,2}>)"
 _REASONS = "because|since|as"
 _PRONOUNS = "it|this|that|the|they|he|she|we|i"
-_TICKED = re.compile(r"(?:[\[(]\s?[xX✓✔]\s?[\])]|[☑✅✔✓☒🗹◉●🔘])[\s*_`\"']*\Z")
-_UNTICKED = re.compile(r"(?:[\[(]\s{0,3}[\])]|[☐❌✗✘○◯⬜⚪□])[\s*_`\"']*\Z")
-_DRESS = re.compile(r"[\[(~<]|[^\x00-\x7f]")
+_BOX = r"(?:(?P<ticked>[\[(] ?[xX✓✔•] ?[\])]|[☑✅✔✓☒🗹◉●🔘]{})|[\[(] {{0,3}}[\])]|[☐❌✗✘○◯⬜⚪□]{})"
+_BOX_BEFORE = re.compile(_BOX.format("", "") + r"[^\S\n]*[*_`\"']*\Z")
+_WORD_ENDS = r"(?=[\s\"'*_`|]*(?:\Z|[\n,;.|}\])]))"
+_ASKING = r"(?:[^.?!\n]{0,60}\?[^\S\n]?)?"
+_BOX_BEHIND = re.compile(
+    r"[\"'*_`]*[^\S\n]?(?:[:=|–—-][^\S\n]?)?[\"'*_`]*"
+    + _BOX.format(*(rf"|{_ASKING}\b(?:{words}){_WORD_ENDS}" for words in ("yes|true", "no|false"))),
+    re.IGNORECASE,
+)
+_SCORE = re.compile(
+    r"[\s\"'*_`)]*[:=|(–-]?[\s\"'*_`(]*(?P<number>\d{1,3}(?:\.\d{1,9})?|\.\d{1,9})"
+    r"(?:\s?(?P<percent>%)|\s?/\s?(?P<total>10|100|5)\b|(?![\w%/.]))"
+)
+_TICK_WORDS: Final = frozenset(("yes", "no", "true", "false"))
+_DRESS = re.compile(r"[\[(~<]|[^\x00-\x7f]|\b(?:yes|no|true|false)\b", re.IGNORECASE)
 _STRUCK = re.compile(r"(?:~~|<del>|<s>|<strike>)\Z")
 _BOXED = re.compile(r"(?:\\boxed\{(?:\\text\{|\\textbf\{|\\mathrm\{)?|\[\[)\s?[\"'*_`(]*\Z")
 _TAG = re.compile(r"<([a-z][a-z0-9_ -]{0,30})>[\s\"'*_`(\[]*\Z")
@@ -66,25 +80,16 @@ _KEYED = re.compile(r"[\"'*_`)\]]*\s?[:=]")
 _ENDED = re.compile(r"(?:[\"'*_`)\]]|\.0+)*\s?(?:\Z|\n|[.!;,])")
 _BEGUN = re.compile(r"(?:\A|[\n.!?;]\s*)[\s\"'*_`(\[#>•·-]*\Z")
 _REVERSED = re.compile(
-    r"\b(?:wait|actually|on reflection|on second thought|correction|i correct|changed my mind|scratch that"
-    r"|let me reconsider)\b"
+    r"\b(?:wait|actually|(?:up)?on (?:reflection|review|second thought|a second reading)|correction|i correct"
+    r"|changed my mind|(?:scratch|strike) that|reconsider|re-?evaluate|i take that back|hmm+|oops"
+    r"|my mistake)\b[\W_]*(?:no\b[\W_]*)?(?:(?:it's|it is|this is|that's) )?"
 )
-_REST = re.compile(
-    r"[\s\"'*_`()\[\]{}<>.,:;!?#$/|=~→⇒•·–—+\\-]|\.0\b|/\s?\d+\b|\bout of \d+\b|\bconfidence\b|\d*\.\d+"
-    r"|\d+\s?%"
-)
+_REST = re.compile(r"\bout of \d+\b|\bconfidence\b|/\s?\d+\b|\d*\.\d+|\d+\s?%|[\W_]")
 _QUOTED = re.compile(r"[\"'`]\s*(?:[,}\]]|\Z)")
-_OTHER_KEYS: Final = frozenset(
-    (
-        *("alternative", "alternatives", "second", "runner", "other", "unlikely", "least", "not"),
-        *("text", "review", "tweet", "input", "first"),
-    )
-)
-_PRELIMINARY: Final = frozenset(
-    ["first", "initial", "possible", "alternative", "second", "other", "options", "labels"]
-)
+_BESIDE_KEY = re.compile(r"[:=]\s*[\"']?[\w -]{1,30}[\"']?\s*[,;][\w\s\"'-]*[:=]\Z")
 _SENTENCE = re.compile(r"[.!?。！？\n](?=\s|[^\x00-\x7f]|\Z)")
 _KEY_BREAK = re.compile(r"[.;!?\n,{}<>|。！？；]|\s[-–—]\s|[-*•]\s")
+_CLAUSE = re.compile(r"[.!?;,。！，、\n](?=\s|[^\x00-\x7f]|\Z)")
 _PARENTHESIS = re.compile(r"\([^()]{0,80}\)")
 _WORDS = re.compile(r"[^\W_]+(?:'[a-z]+)?")
 _CONTINUED = re.compile(
@@ -103,7 +108,9 @@ def continued(answer: Answer, forms: Forms) -> Answer:
     if "\n" not in answer.text or (match := _CONTINUED.search(answer.folded)) is None:
         return answer
     first = answer.cut(match.start())
-    return first if forms.whole(first.text.partition("\n")[0].strip(" .*\"'`")) else answer
+    lines = first.text.strip().splitlines()
+    ends = (lines[0], lines[-1].rpartition(":")[2]) if lines else ()
+    return first if any(forms.whole(line.strip(" .*\"'`")) for line in ends) else answer
 
 
 def named(answer: Answer, forms: Forms) -> tuple[set[str], set[str], int, bool]:
@@ -116,10 +123,23 @@ def named(answer: Answer, forms: Forms) -> tuple[set[str], set[str], int, bool]:
     every = forms.mentions(answer)
     mentions = [*_meant(answer, every)]
     codes = {code for mention in mentions for code in mention.codes}
-    marks = [] if len(codes) < 2 else [*_marks(answer, mentions)]
+    marks = [] if len(codes) < 2 else _last_marks(answer, mentions, [*_marks(answer, mentions)])
     best = min((strength for strength, _ in marks), default=0)
     marked = {code for strength, mention in marks if strength == best for code in mention.codes}
     return codes, marked, best, len(mentions) < len(every)
+
+
+def _last_marks(answer: Answer, mentions: Sequence[Mention], marks: Sequence[Mark]) -> Sequence[Mark]:
+    """The marks behind where an answer takes itself back, where they are of one label; else all marks."""
+    turn = max(_REVERSED.finditer(answer.folded, 0, mentions[-1].end), key=re.Match.start, default=None)
+    if turn is None:
+        return marks
+    later = [mark for mark in marks if mark[1].start >= turn.start()]
+    if not later:
+        folded, last = answer.folded, mentions[-1]
+        begun = turn.end() == last.start or _BEGUN.search(folded, turn.start(), last.start)
+        later = [(ALONE, last)] if begun and _ENDED.match(folded, last.end) else []
+    return later if len({mention.codes for _, mention in later}) == 1 else marks
 
 
 def marks_of(answer: Answer, forms: Forms) -> Sequence[Mark]:
@@ -139,6 +159,7 @@ def _meant(answer: Answer, mentions: Sequence[Mention]) -> Iterator[Mention]:
     folded, text = answer.folded, answer.text
     numbered = len(mentions) > 1 and len(_NUMBERED.findall(folded)) > 1
     is_dressed = _DRESS.search(text) is not None
+    ticks = _ticks(answer, mentions) if is_dressed else {}
     denied = -9
     for mention in mentions:
         start, end = mention.start, mention.end
@@ -146,8 +167,7 @@ def _meant(answer: Answer, mentions: Sequence[Mention]) -> Iterator[Mention]:
         if not mention.codes or ("(" in gap and not re.search(r"\w", gap)):
             denied = end
             continue
-        before = text[max(0, start - 24) : start] if is_dressed else ""
-        if _UNTICKED.search(before) or _STRUCK.search(before):
+        if not ticks.get(start, True) or (is_dressed and _STRUCK.search(text, max(0, start - 24), start)):
             continue
         form = folded[start:end]
         if form.isdigit() and _is_number_of_list(folded, start, end, numbered=numbered):
@@ -156,6 +176,41 @@ def _meant(answer: Answer, mentions: Sequence[Mention]) -> Iterator[Mention]:
             continue
         if not folded.startswith(_none_of(form), start):
             yield mention
+
+
+def _ticks(answer: Answer, mentions: Sequence[Mention]) -> dict[int, bool]:
+    """Whether the box beside a mention is ticked, by where the mention begins; of those that have a box.
+
+    Boxes stand behind the labels where one stands behind the first, and none before it.
+    """
+    text = answer.text
+    words = not _TICK_WORDS.isdisjoint(answer.folded[one.start : one.end] for one in mentions)
+    if not mentions or (words and len(mentions) == 1):
+        return {}  # "❌ No"
+    before = [(one, _BOX_BEFORE.search(text, max(0, one.start - 24), one.start)) for one in mentions]
+    behind = [(one, _BOX_BEHIND.match(text, one.end)) for one in mentions]
+    boxes = before if before[0][1] or not behind[0][1] else behind
+    return {
+        one.start: box["ticked"] is not None
+        for one, box in boxes
+        if box and not (words and box[0][-1].isalpha())
+    }
+
+
+def _highest(answer: Answer, mentions: Sequence[Mention]) -> Iterator[Mark]:
+    """The mention with the highest of the probabilities of all labels that are named, if they are such."""
+    scores = [_SCORE.match(answer.text, one.end) for one in mentions]
+    values = [
+        float(one["number"]) / (100 if one["percent"] else float(one["total"] or 1)) for one in scores if one
+    ]
+    if len(values) < max(2, len(mentions)) or not 0.98 <= sum(values) <= 1.02:
+        return
+    is_sure = len({one.codes for one in mentions}) > 2 or any(
+        "." in one[0] or "%" in one[0] for one in scores if one
+    )
+    best = max(values)
+    if is_sure and values.count(best) == 1:
+        yield SCORED, mentions[values.index(best)]
 
 
 def _is_number_of_list(folded: str, start: int, end: int, *, numbered: bool) -> bool:
@@ -168,14 +223,14 @@ def _is_number_of_list(folded: str, start: int, end: int, *, numbered: bool) -> 
 
 
 def _marks(answer: Answer, mentions: Sequence[Mention]) -> Iterator[Mark]:
-    listed = _listed(answer, mentions)
+    listed, ticks = _listed(answer, mentions), _ticks(answer, mentions)
     lines = _lines(answer, mentions)
     leading = {mention.codes for mention, begun, _ in lines if begun}
     alone = {codes for _, _, codes in lines if codes}
     for (mention, begun, own), in_list in zip(lines, listed, strict=True):
         if in_list or _ASKED.match(answer.folded, mention.end):
             continue
-        strength = _strength(answer, mention)
+        strength = ANNOUNCED if ticks.get(mention.start) else _strength(answer, mention)
         if strength is None and ((own and len(alone) == 1) or _is_bold(answer, mention)):
             strength = ALONE
         if strength is not None:
@@ -184,6 +239,7 @@ def _marks(answer: Answer, mentions: Sequence[Mention]) -> Iterator[Mark]:
             yield FIRST, mention
     if _is_concluded(answer, mentions):
         yield CHOSEN, mentions[-1]
+    yield from _highest(answer, mentions)
 
 
 def _listed(answer: Answer, mentions: Sequence[Mention]) -> list[bool]:
@@ -231,8 +287,6 @@ def _strength(answer: Answer, mention: Mention) -> int | None:
         return FINAL
     if (tag := _TAG.search(line)) and _TAG_END.match(answer.folded, mention.end):
         return _of_key(tag[1]) or ALONE
-    if _TICKED.search(answer.text[max(0, start - 24) : start]):
-        return ANNOUNCED
     if _ARROW.search(line):
         return CHOSEN
     bare = line.rstrip(" \t\"'*_`(“[{<$「『【")
@@ -247,18 +301,18 @@ def _behind_colon(answer: Answer, mention: Mention, bare: str) -> int | None:
     if strength is not None or bare[-1] == "|":
         return strength
     words = _WORDS.findall(key)
-    if not 0 < len(words) <= 3 or not _OTHER_KEYS.isdisjoint(words):
+    if not 0 < len(words) <= 3 or not phrases("aside").isdisjoint(words):
         return None
     rest = answer.text[mention.end :].partition("\n")[0][:80]
     quoted = bare[-1] == ":" and _QUOTED.match(rest)
-    return ALONE if quoted or _is_nothing(rest) else None
+    return ALONE if quoted or (_is_nothing(rest) and not _BESIDE_KEY.search(bare)) else None
 
 
 def _of_key(key: str) -> int | None:
     """The strength of a label behind a key, by its words."""
     key = key.replace("_", " ")
     words = {*_WORDS.findall(key), *key.split()}
-    if words & _PRELIMINARY or len(words) > 14:
+    if words & phrases("earlier") or len(words) > 14:
         return None
     is_answer = phrase_pattern("answer").search(key)
     if phrase_pattern("final").search(key) and (is_answer or len(words) == 1):
@@ -271,7 +325,7 @@ def _behind_verb(bare: str) -> int | None:
     tail = _SENTENCE.split(bare)[-1].replace("*", "").rstrip()
     for chosen in phrase_pattern("choose").finditer(tail):
         after = tail[chosen.end() :].split()
-        if len(after) <= 3 and "over" not in after:
+        if len(after) <= 3 and {"over", "als"}.isdisjoint(after):
             return CHOSEN
     if phrase_pattern("is", at_end=True).search(tail):
         strength = _of_key(_KEY_BREAK.split(tail)[-1])
@@ -333,4 +387,9 @@ def _is_concluded(answer: Answer, mentions: Sequence[Mention]) -> bool:
     if len({mention.codes for mention in mentions if mention.start >= begin}) != 1:
         return False
     sentence = folded[begin : last.start].lstrip(" \t\n*_#>-\"'")
-    return phrase_pattern("so").match(sentence) is not None
+    clause = _CLAUSE.split(sentence)[-1].lstrip()
+    return phrase_pattern("so").match(sentence) is not None or (
+        len(clause.split()) < 4
+        and phrase_pattern("so").match(clause) is not None
+        and _ENDED.match(folded, last.end) is not None
+    )

@@ -29,7 +29,7 @@ from itertools import islice
 
 from quaver.core.records import Reading, Response
 from quaver.score.parsing.label_forms import Forms, bare
-from quaver.score.parsing.label_marks import CHOSEN, marks_of
+from quaver.score.parsing.label_marks import FIRST, marks_of
 from quaver.score.parsing.languages import languages, phrases
 from quaver.score.parsing.parsed_answer import Answer
 
@@ -109,7 +109,7 @@ def _declines(folded: str) -> bool:
 
 
 def _gives_label(answer: Answer, forms: Forms) -> bool:
-    return any(strength <= CHOSEN for strength, _ in marks_of(answer, forms))
+    return any(strength < FIRST for strength, _ in marks_of(answer, forms))
 
 
 # It begins with a digit or a point, by which the engine finds it fast; what stands before is looked at
