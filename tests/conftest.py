@@ -5,16 +5,25 @@ would all run a thread on every core and wait for each other, which costs twice 
 
 What collecting made, ten thousand tests and every library, stays until the end. Python's collector leaves it
 aside from then on, where each of its rounds would otherwise go through all of it.
+
+What tests write lies in memory where there is room: a study syncs dozens of times, each of which takes a disk
+some milliseconds. Whoever wants a disk says where: ``TMPDIR=/tmp``.
 """
 
 import gc
 import os
+import shutil
+import tempfile
 
 import pytest
 from hypothesis import settings
 
 settings.register_profile("quaver", deadline=None, derandomize=True)
 settings.load_profile("quaver")
+
+_MEMORY = "/dev/shm"
+if "TMPDIR" not in os.environ and os.access(_MEMORY, os.W_OK) and shutil.disk_usage(_MEMORY).free > 2**31:
+    os.environ["TMPDIR"] = tempfile.tempdir = _MEMORY
 
 _ALL = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
 _WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
