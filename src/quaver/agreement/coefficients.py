@@ -28,7 +28,7 @@ from quaver.agreement.disagreement import REFERENCE, Disagreement
 from quaver.agreement.pair_weights import Weights, agreement_weights
 from quaver.agreement.ratings import Ratings, coefficient
 from quaver.agreement.stratified_alpha import ROWS_WARNING, mean_alpha, over_rows
-from quaver.core.records import OF_SETS, Estimate
+from quaver.core.records import BY_PAIRS, Estimate
 from quaver.estimation.intervals import clopper_pearson
 from quaver.estimation.jackknife import Floats, Weighted
 from quaver.estimation.means import over_strata, quotient
@@ -217,7 +217,7 @@ def _of_pairs(
     cell = ratings.cell
     kind = "own" if isinstance(weights, Mapping) else weights or ratings.level
     statistic = ratings.said(method if kind == "nominal" else f"{method}, {kind} weights")
-    if ratings.values is not None and ratings.level not in OF_SETS and len(cell.labels) > _MOST_NUMBERS:
+    if ratings.values is not None and ratings.level not in BY_PAIRS and len(cell.labels) > _MOST_NUMBERS:
         return replace(
             statistic, reason="so many different numbers are no labels; krippendorff_alpha fits them"
         )

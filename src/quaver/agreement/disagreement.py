@@ -23,7 +23,7 @@ import scipy
 from numpy.typing import NDArray
 
 from quaver.core.label_values import labels_in
-from quaver.core.records import OF_SETS, LabelSet, Level
+from quaver.core.records import BY_PAIRS, LabelSet, Level
 from quaver.errors import MeasureError
 from quaver.estimation.coded_columns import label_counts
 from quaver.estimation.jackknife import Floats
@@ -31,7 +31,7 @@ from quaver.estimation.means import quotient
 
 REFERENCE = "Krippendorff (2019), Content Analysis, 4th ed., ch. 12"
 
-_OF_PAIRS = OF_SETS | {"ratio"}
+_OF_PAIRS = BY_PAIRS | {"ratio"}
 """The levels whose differences need each pair of values."""
 
 _REACH, _FASTEST, _WAVES = 36.0, 13.0, 64
@@ -46,7 +46,7 @@ _NARROW, _BLOCK = 64, 2**13
 
 
 def scale(labels: Sequence[str], level: Level, label_set: LabelSet | None = None) -> Floats | None:
-    """The numbers of the labels on an interval or ratio scale; of sets, their distances; else None.
+    """The numbers of the labels on an interval or ratio scale; of sets and trees, their distances; else None.
 
     Args:
         labels: The labels in order.
@@ -67,7 +67,9 @@ def scale(labels: Sequence[str], level: Level, label_set: LabelSet | None = None
             expected=f"one of {', '.join(get_args(Level))}",
             found=repr(level),
         )
-    if level in OF_SETS:
+    if level == "tree":
+        return tree_distances(labels, label_set)
+    if level in BY_PAIRS:
         return set_distances(labels, level)
     if level == "nominal":
         return None
@@ -158,13 +160,13 @@ class Disagreement:
         if self.level == "ordinal":
             ranks = np.cumsum(self.totals, 1) - self.totals / 2
             return np.asarray(ranks[np.arange(self.strata)[:, None], codes])
-        return codes if self._values is None or self.level in OF_SETS else np.asarray(self._values[codes])
+        return codes if self._values is None or self.level in BY_PAIRS else np.asarray(self._values[codes])
 
     def _squared(self, one: NDArray[Any], other: NDArray[Any]) -> Floats:
         """δ² of what is compared."""
         if self.level == "nominal":
             return np.asarray(one != other, np.float64)
-        if self.level in OF_SETS:
+        if self.level in BY_PAIRS:
             assert self._values is not None
             return np.asarray(self._values[one, other])
         total = one + other if self.level == "ratio" else np.ones(())
@@ -205,7 +207,7 @@ class Disagreement:
         given = np.flatnonzero(self.totals[stratum])
         if given.size < 2:
             return 0.0
-        if self.level in OF_SETS:
+        if self.level in BY_PAIRS:
             return float(self._squared(given[:, None], given).max())
         codes = np.repeat(given[[0, -1]][None], self.strata if self.level == "ordinal" else 1, 0)
         ends = self._numbers(codes)[stratum if self.level == "ordinal" else 0]
@@ -259,7 +261,7 @@ class Disagreement:
         if self.level == "interval":
             assert self._values is not None
             return np.asarray(2 * (n * (totals @ self._values**2) - (totals @ self._values) ** 2))
-        if self.level in OF_SETS or self._labels <= MANY_LABELS:
+        if self.level in BY_PAIRS or self._labels <= MANY_LABELS:
             return np.asarray(((totals @ self._apart[0]) * totals).sum(2))
         assert self._values is not None
         above = self._values > 0
@@ -385,3 +387,33 @@ def set_distances(labels: Sequence[str], level: str) -> Floats:
         within = both == np.minimum(sizes[:, None], sizes)
         shared *= np.where(both == either, 1.0, np.where(within, _SUBSET, _OVERLAP))
     return np.asarray(1 - shared)
+
+
+def tree_distances(labels: Sequence[str], label_set: LabelSet | None) -> Floats:
+    """The distance of each two labels on the tree of a label set, shape (labels, labels).
+
+    1 − 2 d(a ∧ b) / (d(a) + d(b)), with d how deep a label is (a label without a parent: 1) and a ∧ b the
+    deepest that both fall under: 0 for the same, 1 for labels that have nothing in common (Wu & Palmer 1994,
+    ACL, 133-138).
+
+    Raises:
+        MeasureError: No label has a parent.
+
+    >>> from quaver.core.records import Label, LabelSet
+    >>> codes = ("work", ""), ("wages", "work"), ("unions", "work"), ("war", "")
+    >>> tree = LabelSet(tuple(Label(code, code, parent=parent) for code, parent in codes), "tree")
+    >>> tree_distances(tree.codes, tree)[1].round(3).tolist()
+    [0.333, 0.0, 0.5, 1.0]
+    """
+    if label_set is None or not any(label.parent for label in label_set.labels):
+        raise MeasureError(
+            "labels without parents are in no tree",
+            where="level",
+            expected="a label set in which labels have a `parent`",
+            found="tree",
+        )
+    lines = [label_set.lineage(label) for label in labels]
+    kinds = list(dict.fromkeys(line[: depth + 1] for line in lines for depth in range(len(line))))
+    under = np.array([[float(line[: len(kind)] == kind) for kind in kinds] for line in lines])
+    depth = under.sum(1)
+    return np.asarray(1 - 2 * (under @ under.T) / (depth[:, None] + depth))

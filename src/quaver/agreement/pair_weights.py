@@ -8,7 +8,7 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from quaver.core.labels import folded
-from quaver.core.records import OF_SETS, Level
+from quaver.core.records import BY_PAIRS, Level
 from quaver.errors import MeasureError
 from quaver.estimation.jackknife import Floats
 
@@ -46,14 +46,14 @@ def agreement_weights(
     """
     if isinstance(weights, Mapping):
         return _own(labels, weights)
-    if weights is not None and level in {"nominal", *OF_SETS}:
+    if weights is not None and level in {"nominal", *BY_PAIRS}:
         raise MeasureError(
             "labels without an order have no such weights",
             where="weights",
             expected="the ordinal, interval or ratio level, or a table of weights",
             found=f"{weights} weights at the {level} level",
         )
-    if level in OF_SETS:
+    if level in BY_PAIRS:
         assert values is not None
         return np.asarray(1 - values)
     if level == "nominal" or len(labels) < 2:

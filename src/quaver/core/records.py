@@ -12,15 +12,18 @@ from functools import partial
 from html import escape
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
-Level = Literal["nominal", "ordinal", "interval", "ratio", "jaccard", "masi"]
+Level = Literal["nominal", "ordinal", "interval", "ratio", "jaccard", "masi", "tree"]
 """Level of measurement of a label set (Stevens 1946), as Krippendorff's alpha distinguishes them; of labels
-that are sets (``food; service``), the distance of two sets."""
+that are sets (``food; service``), the distance of two sets; of labels with parents, that on the tree."""
 
-UNORDERED: Final[frozenset[Level]] = frozenset(["nominal", "jaccard", "masi"])
+UNORDERED: Final[frozenset[Level]] = frozenset(["nominal", "jaccard", "masi", "tree"])
 """The levels at which labels have no order."""
 
 OF_SETS: Final[frozenset[Level]] = frozenset(["jaccard", "masi"])
 """The levels at which labels are sets."""
+
+BY_PAIRS: Final[frozenset[Level]] = OF_SETS | {"tree"}
+"""The levels at which each two labels have a distance of their own, which no numbers make."""
 
 Output = Literal["number", "labels", "label", "score"]
 """What a prompt asks for."""
@@ -48,6 +51,7 @@ class Label:
         definition: What falls under it, or an empty string.
         synonyms: Other names by which an evaluator may find it.
         value: Its number on an interval or ratio scale; its place in the set if none is given.
+        parent: The code of the broader label, or the name of the heading, under which it falls.
     """
 
     code: str
@@ -55,6 +59,7 @@ class Label:
     definition: str = ""
     synonyms: tuple[str, ...] = ()
     value: float | None = None
+    parent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +84,18 @@ class LabelSet:
     def codes(self) -> tuple[str, ...]:
         """The labels' codes, in order."""
         return tuple(label.code for label in self.labels)
+
+    def lineage(self, code: str) -> tuple[str, ...]:
+        """A label with what it falls under, the broadest first.
+
+        >>> LabelSet((Label("work", "work"), Label("wages", "wages", parent="work"))).lineage("wages")
+        ('work', 'wages')
+        """
+        parents = {label.code: label.parent for label in self.labels}
+        line = [code]
+        while parent := parents.get(line[0]):
+            line.insert(0, parent)
+        return tuple(line)
 
 
 @dataclass(frozen=True, slots=True)

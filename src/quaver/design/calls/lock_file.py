@@ -77,15 +77,17 @@ def lock_document(
 
 
 def labels_in_full(labels: LabelSet) -> dict[str, Any]:
-    """Labels as a lock has them, which the task's level says are numbers; evidence where it is asked."""
+    """Labels as a lock has them, which the task's level says are numbers; evidence and parents if any."""
 
     def kept(parts: list[tuple[str, Any]]) -> dict[str, Any]:
-        return {name: value for name, value in parts if name != "are_numbers" and (name, value) != _NO_QUOTE}
+        return {
+            name: value for name, value in parts if name != "are_numbers" and (name, value) not in _UNSAID
+        }
 
     return asdict(labels, dict_factory=kept)
 
 
-_NO_QUOTE: Final = ("evidence", False)
+_UNSAID: Final = (("evidence", False), ("parent", ""))
 
 
 def design_digest(document: Mapping[str, Any]) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from quaver.core.label_values import Codebook, TaskField
-from quaver.core.records import Item, LabelSet, Message, Prompt, Variant
+from quaver.core.records import Item, Label, LabelSet, Message, Prompt, Variant
 from quaver.design.items.answer_options import Listed, options_of
 from quaver.design.prompt_words import ENGLISH, words_in
 from quaver.design.prompts.templates import literal, names_in, render
@@ -234,15 +235,33 @@ def fields_in_words(fields: Sequence[TaskField], language: str = ENGLISH) -> str
     for field in fields:
         about = [" ".join(field.definition.split()), _asked(field, words_in(language))]
         lines.append(f"- {json.dumps(field.name, ensure_ascii=False)}: {' '.join(filter(None, about))}")
-        lines += [
-            f"  - {json.dumps(label.name, ensure_ascii=False)}: {' '.join(label.definition.split())}"
-            for label in field.labels.labels
-            if label.definition.strip()
-        ]
+        lines += _explained(field.labels)
         if field.evidence:
             key = json.dumps(field.quote_key, ensure_ascii=False)
             lines.append(f"- {key}: {words_in(language)['quote']}")
     return "\n".join(lines)
+
+
+def _explained(labels: LabelSet) -> Iterator[str]:
+    """A line for each label that has a definition; of labels with parents for each, indented as they fall."""
+    names, headed = {label.code: label.name for label in labels.labels}, set[str]()
+    is_tree = any(label.parent for label in labels.labels)
+    for label in sorted(labels.labels, key=partial(_place_in_tree, labels)) if is_tree else labels.labels:
+        line = labels.lineage(label.code)
+        for depth, code in enumerate(line[:-1]):
+            if code not in names and code not in headed:
+                headed.add(code)
+                yield f"{'  ' * depth}  - {code}:"
+        about = " ".join(label.definition.split())
+        if about or is_tree:
+            name = json.dumps(label.name, ensure_ascii=False)
+            yield f"{'  ' * len(line)}- {name}{about and f': {about}'}"
+
+
+def _place_in_tree(labels: LabelSet, label: Label) -> list[int]:
+    """Where a label stands among those of its tree: behind what it falls under, in the label set's order."""
+    order = list(dict.fromkeys(code for one in labels.codes for code in labels.lineage(one)))
+    return [order.index(code) for code in labels.lineage(label.code)]
 
 
 def _asked(field: TaskField, words: Mapping[str, Any]) -> str:

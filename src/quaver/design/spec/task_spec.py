@@ -72,6 +72,8 @@ class LabelSpec(Part):
     """Other names that an answer may use."""
     value: float | None = None
     """Its number, where the level is interval or ratio."""
+    parent: str = ""
+    """The broader label, by code, or the heading under which it falls."""
 
     @model_validator(mode="before")
     @classmethod
@@ -81,14 +83,15 @@ class LabelSpec(Part):
     def label(self) -> Label:
         """The record that the stages use."""
         name = cleaned(self.name or self.code)  # a line break would end the sentence that lists it
-        return Label(self.code, name, self.definition, self.synonyms, self.value)
+        return Label(self.code, name, self.definition, self.synonyms, self.value, self.parent)
 
 
 class LabelledSpec(Part):
     """What has a label set: a task, or one of its fields."""
 
     level: Level = "nominal"
-    """nominal, ordinal, interval or ratio; jaccard or masi for sets, as in a;b."""
+    """nominal, ordinal, interval or ratio; jaccard or masi for sets, as in a;b; tree where labels have
+    parents."""
     labels: tuple[LabelSpec, ...] = Field(
         examples=[["positive", "negative", {"code": "neither", "definition": "Neither or both."}]],
         json_schema_extra={"minItems": _FEWEST},
@@ -115,6 +118,22 @@ class LabelledSpec(Part):
                 raise PlacedError(problem, index)
         check_distinct("label code", [composed(label.code) for label in labels])
         return labels
+
+    @model_validator(mode="after")
+    def _in_a_tree(self) -> Self:
+        parents = {label.code: label.parent for label in self.labels if label.parent}
+        for index, label in enumerate(self.labels):
+            line = [label.code]
+            while parent := parents.get(line[-1]):
+                if parent in line:
+                    problem = "a label falls under itself"
+                    found = " under ".join([*line, parent])
+                    raise PlacedError(problem, "labels", index, "parent", found=found)
+                line.append(parent)
+        if self.level == "tree" and self.labels and not parents:
+            fix = "write, for example, `labels: [work, {code: wages, parent: work}]`"
+            raise PlacedError("labels without parents are in no tree", "level", found="tree", fix=fix)
+        return self
 
     @property
     def needs_labels(self) -> bool:

@@ -23,7 +23,7 @@ from typing import Final
 import numpy as np
 
 from quaver.agreement.disagreement import members, scale
-from quaver.core.records import OF_SETS, Estimate, LabelSet
+from quaver.core.records import BY_PAIRS, OF_SETS, Estimate, LabelSet
 from quaver.estimation.coded_columns import label_counts
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import Interval, mean_within
@@ -37,8 +37,8 @@ def likeness(labels: LabelSet | None) -> Floats | None:
     """How alike two labels are, by their level of measurement: 1 − δ² / max δ², shape (labels, labels).
 
     δ is the number of steps between two labels of an ordinal scale, the difference of two values, or for a
-    ratio scale (a − b) / (a + b); a label without a value has its place. Of labels that are sets it is
-    1 − their distance. None for nominal labels, which are the same or not.
+    ratio scale (a − b) / (a + b); a label without a value has its place. Of labels that are sets or
+    in a tree it is 1 − their distance. None for nominal labels, which are the same or not.
 
     >>> from quaver.core.records import Label
     >>> likeness(LabelSet(tuple(Label(code, code) for code in "123"), "ordinal"))[0].tolist()
@@ -47,7 +47,7 @@ def likeness(labels: LabelSet | None) -> Floats | None:
     if labels is None or labels.level == "nominal" or len(labels.codes) < 2:
         return None
     values = scale(labels.codes, labels.level, labels)
-    if labels.level in OF_SETS and values is not None:
+    if labels.level in BY_PAIRS and values is not None:
         return np.asarray(1 - values)
     at = np.arange(len(labels.codes), dtype=np.float64) if values is None else values
     apart = at[:, None] - at[None, :]

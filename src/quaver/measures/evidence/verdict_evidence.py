@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 import scipy
 
-from quaver.core.records import OF_SETS, UNORDERED, Estimate, LabelSet
+from quaver.core.records import BY_PAIRS, UNORDERED, Estimate, LabelSet
 from quaver.estimation.cells import Frame, guarded
 from quaver.estimation.coded_columns import frame_of
 from quaver.estimation.intervals import adjusted
@@ -318,7 +318,7 @@ def vouched_parts(
     if len(people) > 1:
         yield _between_coders(answers, people)
     labels = answers.labels
-    if likeness(labels) is None or labels.level in OF_SETS:
+    if likeness(labels) is None or labels.level in BY_PAIRS:
         if answers.has_gold:
             yield from _of_classes(answers, columns)
             yield from _of_labels(answers)

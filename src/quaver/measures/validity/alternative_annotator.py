@@ -12,7 +12,7 @@ from scipy import special
 from scipy.stats import false_discovery_control
 
 from quaver.agreement.stratified_alpha import scaled
-from quaver.core.records import OF_SETS, Estimate, Level
+from quaver.core.records import BY_PAIRS, Estimate, Level
 from quaver.core.rows import Presentation
 from quaver.errors import MeasureError
 from quaver.estimation.cells import Missing
@@ -153,7 +153,7 @@ class _Turn:
 def _turns(cell: Cell, marks: Mapping[str, Ints], level: Level | None, missing: Missing) -> dict[str, _Turn]:
     """Each coder left out in turn."""
     at, values = scaled(cell.labels, level, cell.label_set, "drop")
-    values = None if at in OF_SETS else values
+    values = None if at in BY_PAIRS else values
     answer = _modal(cell)
     answered = (answer >= 0) | (missing == "wrong")
     turns = {}
