@@ -50,7 +50,10 @@ def test_it_ends_in_a_verdict_or_an_error(kind, seed, bundles, tmp_path):
         assert isinstance(found, QuaverError) or found.differs
 
 
-@pytest.mark.parametrize("statements", SQL, ids=range(len(SQL)))
+@pytest.mark.parametrize(
+    "statements",
+    [pytest.param(one, id=str(n), marks=[pytest.mark.long] * (n % 3 > 0)) for n, one in enumerate(SQL)],
+)
 def test_every_edit_of_the_database(statements, bundles, tmp_path):
     found = verdict(repacked(bundles[0], tmp_path, lambda folder: edit(folder / "responses.db", statements)))
     if isinstance(found, QuaverError):

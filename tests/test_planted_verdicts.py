@@ -40,7 +40,7 @@ RIGHT = (
 """Kinds of which no seed was judged wrongly."""
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", RIGHT)
 def test_what_is_said_is_true(name, seed):
     _, score = judged((name, seed))

@@ -132,7 +132,7 @@ def test_few_prompts_may_be_skewed_without_showing_it():
     assert reach(0.5, 5, 0.95) == (pytest.approx((1 + five) / 2, abs=1e-4),) * 2
 
 
-@pytest.mark.parametrize("prompts", [5, 8, 12])
+@pytest.mark.parametrize("prompts", [5, pytest.param(8, marks=pytest.mark.long), 12])
 def test_the_mean_of_skewed_prompts_is_held_where_a_normal_interval_misses_it(prompts):
     """Prompts that are wrong as often as an exponential number with mean 0.1 says; many texts."""
     held, normal = [], []

@@ -109,7 +109,7 @@ def annotate(text, prompt):
     return json.dumps(said | {"topics": [one for one in _TOPICS if one in text]})
 
 
-@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("wide", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_a_table_goes_through_without_an_edit_and_no_field_that_fails_is_green(wide, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = _speeches()

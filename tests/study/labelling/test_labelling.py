@@ -5,6 +5,7 @@ import hashlib
 import random
 import re
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
@@ -47,20 +48,42 @@ def silent(text, prompt):
     return "tone" if share(text) < 0.2 else truth(text)
 
 
-@pytest.fixture
-def texts(tmp_path, monkeypatch):
+def written(folder):
     """Three hundred texts, forty of them labelled by hand."""
-    monkeypatch.chdir(tmp_path)
     draw = random.Random(2)
     rows = []
     for n in range(300):
         label = draw.choice(LABELS)
         rows.append((f"k{n}", f"Tweet {n} about the reform, tone @{label}@", label if n % 8 == 0 else ""))
-    path = tmp_path / "texts.csv"
+    path = folder / "texts.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([("id", "tweet", "stance"), *rows])
-    ASKED.clear()
     return path
+
+
+@pytest.fixture
+def texts(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ASKED.clear()
+    return written(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory):
+    """A folder whose texts were labelled once."""
+    folder = tmp_path_factory.mktemp("begun")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        labelled(written(folder))
+    return folder
+
+
+@pytest.fixture
+def again(begun, tmp_path, monkeypatch):
+    """A copy of it: these texts were asked about before."""
+    monkeypatch.chdir(shutil.copytree(begun, tmp_path, dirs_exist_ok=True))
+    ASKED.clear()
+    return tmp_path / "texts.csv"
 
 
 def labelled(path, model=good, **options):
@@ -100,19 +123,16 @@ def test_each_text_gets_a_label_and_the_table_stays_as_it_was(texts):
     assert (own["label"] == own["stance"]).all()
     assert set(own["labelled by"]) == {"a person"}
     assert set(after.filter(pl.col("stance").is_null())["labelled by"]) == {"the model"}
-
-
-def test_what_was_asked_is_not_asked_again(texts):
-    labelled(texts)
     assert len(ASKED) == len(set(ASKED)) or len(ASKED) <= 4 * 300
-    before = len(ASKED)
-    again = labelled(texts)
-    assert len(ASKED) == before
-    assert again.table.height == 300
 
 
-def test_other_options_than_those_of_the_check_are_an_error_that_changes_nothing(texts):
-    labelled(texts)
+def test_what_was_asked_is_not_asked_again(again):
+    assert labelled(again).table.height == 300
+    assert ASKED == []
+
+
+def test_other_options_than_those_of_the_check_are_an_error_that_changes_nothing(again):
+    texts = again
     file = Path("texts-check/study.yaml")
     before = file.read_bytes()
     with pytest.raises(QuaverError, match="ask for another one"):
@@ -144,8 +164,8 @@ def test_a_number_of_prompts_is_an_option_and_the_next_step_names_it(texts):
     assert len(ASKED) - before <= 300, "one more prompt asks for that prompt only"
 
 
-def test_texts_on_which_prompts_disagree_need_a_person(texts):
-    table = labelled(texts, votes=4).table
+def test_texts_on_which_prompts_disagree_need_a_person(again):
+    table = labelled(again, votes=4).table
     doubtful = table.filter(pl.col("needs_person").is_not_null())
     assert 0 < doubtful.height < 40
     assert (doubtful["agreement"] < 0.75).all()
@@ -167,15 +187,13 @@ def test_labels_that_should_not_be_used_are_an_error_unless_one_insists(texts):
     assert "in spite of it" in Path("texts-labelled.txt").read_text()
 
 
-def test_edits_of_the_labelled_copy_are_not_written_over(texts):
-    found = labelled(texts)
-    found.file.write_text("mine", encoding="utf-8")
-    with pytest.raises(QuaverError, match="written over"):
-        labelled(texts)
-    other = labelled(texts, out="other.csv")
-    assert (found.file.read_text(), other.file) == ("mine", Path("other.csv"))
-    with pytest.raises(QuaverError, match="written over"):
-        labelled(texts, out=texts)
+def test_edits_of_the_labelled_copy_are_not_written_over(again):
+    copy = Path("texts-labelled.csv")
+    copy.write_text("mine", encoding="utf-8")
+    for out in (None, again):
+        with pytest.raises(QuaverError, match="written over"):
+            labelled(again, **({"out": out} if out else {}))
+    assert (labelled(again, out="other.csv").file, copy.read_text()) == (Path("other.csv"), "mine")
 
 
 def test_texts_without_a_file_come_back_as_a_table(texts):
@@ -185,8 +203,8 @@ def test_texts_without_a_file_come_back_as_a_table(texts):
     assert found.table["item"].to_list() == frame["id"].to_list()
 
 
-def test_labels_of_any_study_by_model_and_prompt(texts):
-    study = labelled(texts, votes=4).study
+def test_labels_of_any_study_by_model_and_prompt(again):
+    study = labelled(again, votes=4).study
     whole, one = study.labels(), study.labels(variants=[study.experiment.variants[1].id])
     assert whole.columns == [
         "item",
@@ -221,6 +239,8 @@ def test_the_loop_ends_with_a_label_for_every_text(texts):
     (sheet,) = found.sheets
     assert found.acceptance is None
     assert "--returned" in found.step
+    found = labelled(texts, error=0.1, returned=[by_hand(sheet, most=30)])
+    assert "of the sample by hand" in found.step
     found = labelled(texts, error=0.1, returned=[by_hand(sheet)])
     assert found.acceptance.accepted > 100
     shares = [text for head, text in found.notes if head == "Share"]
@@ -291,14 +311,8 @@ def test_hand_labels_that_others_drew_serve_the_promise_and_correct(texts):
     assert sum(head == "Share" for head, _ in found.notes) == 3
 
 
-def test_a_promise_keeps_its_digits(texts):
-    assert "--error 7.5% " in labelled(texts, error=0.075, by_hand=60).step
-
-
-def test_a_sheet_half_done_leaves_the_rest_to_label(texts):
-    (sheet,) = labelled(texts, error=0.1, by_hand=80).sheets
-    found = labelled(texts, error=0.1, returned=[by_hand(sheet, most=30)])
-    assert "of the sample by hand" in found.step
+def test_a_promise_keeps_its_digits(again):
+    assert "--error 7.5% " in labelled(again, error=0.075, by_hand=60).step
 
 
 def test_a_sheet_whose_ids_lost_their_zeros_and_that_has_a_row_more_is_of_the_sample(texts):
@@ -376,7 +390,7 @@ def test_what_to_do_next_names_the_function_and_can_be_typed(texts, monkeypatch,
     assert words[-2:] == ["--returned", "FILE"]
 
 
-def test_one_prompt_does_not_say_that_nobody_is_needed(texts):
-    found = labelled(texts, votes=1)
+def test_one_prompt_does_not_say_that_nobody_is_needed(again):
+    found = labelled(again, votes=1)
     assert "none needs" not in found.state
     assert "--error" in found.step

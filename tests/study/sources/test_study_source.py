@@ -147,8 +147,17 @@ def test_a_source_says_what_it_can(studies, kind):
     assert type(studies[kind]) is Study
 
 
-@pytest.mark.parametrize("name", AGREES)
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ORIGINALS])
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (kind, name)
+        for kind in KINDS
+        if kind not in ORIGINALS
+        for name in AGREES
+        # Charts are drawn of "charts' estimates", which agree for a bundle without texts, too.
+        if (name, "without" in kind) != ("charts", True)
+    ],
+)
 def test_a_bundle_says_what_its_study_says(studies, said, kind, name, tmp_path):
     own = kind.partition(" ")[0]
     if (own, name) not in said:
