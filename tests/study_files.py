@@ -1,6 +1,10 @@
 """Study files as people mistype them and as nobody should write them, from a seed each."""
 
+import json
+from pathlib import Path
 from random import Random
+
+from ruamel.yaml import YAML
 
 __all__ = ["ITEMS", "WHOLE", "study_file"]
 
@@ -15,142 +19,53 @@ task:
     - {code: negative, name: bad, synonyms: [awful]}
 items:
   source: items.csv
+  encoding: utf-8
+  separator: ","
   id: id
   text: "{{ text }}"
   gold: {column: truth, map: {p: positive, n: negative}}
   groups: [side]
   sample: 4
+  seed: 3
 prompt:
   system: Be short.
   layout: "{{ text }}\n{{ question }}"
   instruction: Is it good?
   postfix: "Say {{ answers | join(' or ') }}."
   answers: {positive: "Yes", negative: "No"}
+  explains: false
+  frame: chat
 variants:
   - {use: instructions, texts: {curt: "Good?"}, factor: words}
   - {use: label_order, orders: reversed}
+  - {use: shots, k: [0, 1], draws: 1, place: turns}
 models:
-  - {name: fake, use: function, price: {input: 1, output: 2}}
+  - {name: fake, use: function, price: {input: 1, output: 2}, only: {}}
   - {name: far, use: openai_compatible, model: m, base_url: "http://[::1]:9/v1", key: NO_SUCH_KEY, price: 0}
 decoding:
-  greedy: {max_tokens: 4}
-  warm: {temperature: [0.5, 1.0]}
+  greedy: {max_tokens: 4, repeats: 1, only: {words: curt}}
+  warm: {temperature: [0.5, 1.0], constraint: none, logprobs: 0}
 repeats: 2
+sample: 6
 evaluators: [first_label, {use: exact, name: strict}]
 measures:
-  - {use: accuracy, by: [model], evaluator: strict}
+  - {use: accuracy, by: [model], evaluator: strict, only: {words: curt}, missing: drop}
   - intra_pss
 conclusions:
   - {name: sides, formula: share(positive) ~ side, effect: "side[b] > side[a]", group: side}
-budget: {calls: 100, money: 1.5}
+budget: {calls: 100, tokens: 1000, money: 1.5, seconds: 10}
+small: {items: {sample: 2}}
 notes: [A note.]
 """
-ITEMS = "id,text,truth,side\n".replace("\\n", "\n") + "".join(
-    f"i{n},Thing {n}.,{'pn'[n % 2]},{'ab'[n // 6]}\n" for n in range(12)
-)
+ITEMS = "id,text,truth,side\n" + "".join(f"i{n},Thing {n}.,{'pn'[n % 2]},{'ab'[n // 6]}\n" for n in range(12))
 
 _VALUES = (
-    *("", "~", "null", "true", "no", "0", "-1", "1e400", ".nan", ".inf", "0x1F", "0o17", "007", "1_000"),
-    *(
-        "9" * 400,
-        "1e-400",
-        "12:30:45",
-        "2020-01-01",
-        "2020-13-45",
-        "2020-01-01T25:61:00Z",
-        "2001-12-14t21:59:43Z",
-    ),
-    *(
-        '"{{"',
-        "{{ text",
-        '"{{ text"',
-        '"{{ no }}"',
-        '"{% if %}"',
-        '"{{ text }}{% endfor %}"',
-        '"{# x"',
-        '"{{ 9**9**9 }}"',
-    ),
-    *('"{{ text.__class__ }}"', "\"{{ 'x' * 999999999 }}\"", '"{% for a in range(9) %}"', '"{{ item[] }}"'),
-    *(
-        '"http://[::1/v1"',
-        "http://[::1/v1",
-        '"http://exa mple"',
-        '"http://:99999999"',
-        '"//"',
-        '"file:///etc/passwd"',
-    ),
-    *(
-        "[]",
-        "{}",
-        "[[]]",
-        "[null]",
-        "[1, [2, {a: 3}]]",
-        "{a: 1}",
-        "{1: 2}",
-        "{null: 1}",
-        "{[1, 2]: 3}",
-        "{{}: 1}",
-    ),
-    *(
-        "? [a]\n: b",
-        "!!python/object:os.system x",
-        "!!binary aGk=",
-        "!!set {a}",
-        "!!omap [a: 1]",
-        "!x y",
-        "!!str 1",
-    ),
-    *(
-        "!!int x",
-        "!!float x",
-        "!!bool x",
-        "!!timestamp x",
-        "!!binary x",
-        "!!null x",
-        "!<tag:x> 1",
-        "&a [*a]",
-        "&a {b: *a}",
-    ),
-    *(
-        "*nobody",
-        "&x 1",
-        "|\n  text",
-        ">-\n  folded",
-        "|9\n x",
-        '"\\ud83d"',
-        '"\\ud83d\\ude00"',
-        '"\\x00"',
-        "'it''s'",
-    ),
-    *(
-        '"unclosed',
-        "'unclosed",
-        "[1, 2",
-        "{a: 1",
-        "a: b: c",
-        "- a",
-        "@at",
-        "`tick",
-        "%pct",
-        "# only",
-        "a #b",
-        "x" * 5000,
-    ),
-    *(
-        "é",
-        "e\u0301",
-        "😀",
-        "\u202e",
-        "../../../etc/passwd",
-        "/dev/null",
-        "CON",
-        "a/b",
-        "a\\tb",
-        "=1+1",
-        "<<",
-        "? ?",
-    ),
+    *("", "9" * 400, "x" * 5000, "? [a]\n: b", "|\n  text", ">-\n  folded", "|9\n x", "\u202e"),
+    *Path(__file__).with_name("data").joinpath("yaml_values.txt").read_text(encoding="utf-8").splitlines(),
 )
+"""What YAML may read as something else, or as nothing."""
+_STRANGE = [None, 0, -1, 10**12, 1.5, True, float("inf"), "", "x", "{{", "{{ no }}", "a.b", "é" * 999]
+_STRANGE += [[], {}, [1], [None], [[]], ["x", "x"], {"a": 1}, {"": ""}, {"x": {"y": ["z"]}}]
 _BOMB = "x: &a [x, x]\n" + "".join(
     f"{b}: &{b} [*{a}, *{a}, *{a}, *{a}, *{a}, *{a}, *{a}]\n"
     for a, b in zip("abcdefghijk", "bcdefghijkl", strict=True)
@@ -175,6 +90,8 @@ _FAMILIES = (
 def study_file(seed):
     """The study file of a seed."""
     random = Random(seed)
+    if random.random() < 0.3:
+        return json.dumps(_changed(random)).encode()
     lines = WHOLE.splitlines()
     if random.random() < 0.4:
         lines = [
@@ -186,6 +103,27 @@ def study_file(seed):
     if random.random() < 0.08:
         content = random.choice(_DAMAGE)(random, content)
     return content
+
+
+def _changed(random):
+    """The whole study with something else, or nothing, at one of its places."""
+    study = YAML(typ="safe").load(WHOLE)
+    part, key = random.choice([*_places(study)])
+    old, value = part[key], random.choice(_STRANGE)
+    how = random.choice(["with", "with", "with", "without", "wrapped", "beside"])
+    if how == "without":
+        del part[key]
+    else:
+        beside = {**old, "zzz": value} if isinstance(old, dict) else {"zzz": old}
+        part[key] = {"with": value, "wrapped": [old], "beside": beside}[how]
+    return study
+
+
+def _places(part):
+    keys = part if isinstance(part, dict) else range(len(part)) if isinstance(part, list) else ()
+    for key in keys:
+        yield part, key
+        yield from _places(part[key])
 
 
 def _value(random, lines):

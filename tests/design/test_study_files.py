@@ -10,7 +10,7 @@ import quaver
 from quaver.errors import QuaverError
 
 FIRST = int(os.environ.get("QUAVER_FIRST_FILE", "0"))
-COUNT = int(os.environ.get("QUAVER_STUDY_FILES", "150"))
+COUNT = int(os.environ.get("QUAVER_STUDY_FILES", "200"))
 """The first file's seed, and how many; `make damage` goes through 3,000."""
 
 
@@ -49,6 +49,7 @@ def test_a_study_file_is_planned_or_refused(home):
         error = refusal(home, study_file(seed))
         well += error is None
         assert error is None or error.where, (seed, str(error))
+        assert "Spec" not in str(error), (seed, "the name of a class")
         assert len(str(error)) < 4000, seed
     assert well > COUNT // 20
 
@@ -86,3 +87,15 @@ def test_what_is_no_template_and_no_address(home, old, new, key):
     error = refusal(home, WHOLE.replace(old, new).encode())
     assert (error.where or "").startswith("study.yaml:")
     assert key in (error.where or ""), str(error)
+
+
+@pytest.mark.parametrize("key", ["source: items.csv", "encoding: utf-8"])
+def test_a_name_too_long_for_a_file_is_refused_briefly(home, key):
+    long = WHOLE.replace(key, f"{key.partition(':')[0]}: {'é' * 999}")
+    assert len(str(refusal(home, long.encode()))) < 2000
+    assert long != WHOLE
+
+
+@pytest.mark.parametrize("study", [b"null", b"3", b"text", b"[]", b"- name: whole", b"{}"])
+def test_what_is_no_study_is_refused(home, study):
+    assert "study.yaml" in str(refusal(home, study))
