@@ -181,23 +181,27 @@ def _ask(study: Study, what: str, *, yes: bool, later: str, batch: bool = False)
     """Ask what is left of a study, once it is shown and agreed to; how that ended."""
     from quaver.study.checking.check_design import consent_missing, left_to_ask, spends
 
+    costly = spends(study)
     with phase("Asking a few texts, to estimate time and cost"):
-        plan, costly = left_to_ask(study, pilot=True), spends(study)
+        plan = left_to_ask(study, pilot=not batch and (yes or not costly))
     left = plan.calls - plan.stored
     if not left:
         say(f"{what}: all {plan.calls:,} calls are answered already.")
         return "finished"
     models = ", ".join(forecast.model for forecast in plan.models)
-    costs = ["an unknown price" if forecast.cost is None else str(forecast.cost) for forecast in plan.models]
-    cost = f" for {' and '.join(costs)}" if costly else ""
+    cost = f" for {plan.costs}" if costly else ""
     time = "" if plan.seconds is None or plan.seconds < 1 else f", in about {duration(plan.seconds)}"
     say(f"{what}: {left:,} of {plan.calls:,} calls are left to ask of {models}{cost}{time}.")
     if costly and not yes:
         if not sys.stdin.isatty():
             raise consent_missing(plan)
-        if not typer.confirm("Ask them?", default=False, err=True):
-            say(f"Nothing was asked. {later}", on=errors)
-            raise typer.Exit(1)
+        asked = "Ask them?"
+        while asked:
+            if not typer.confirm(asked, default=False, err=True):
+                say(f"Nothing more is asked. {later}", on=errors)
+                raise typer.Exit(1)
+            most, plan = plan.most, left_to_ask(study, pilot=not batch)
+            asked = f"By its first answers the rest costs {plan.costs}. Go on?" * (plan.most > most)
     with watching() as watch:
         outcome = study.run(watch=watch, batch=batch)
     show_outcome(outcome, study)

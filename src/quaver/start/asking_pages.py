@@ -75,9 +75,7 @@ def _plan(begun: BegunCheck) -> tuple[Check, Forecast, bool]:
 
 def cost_of(forecast: Forecast, money: bool) -> str:
     """What is left costs, in words."""
-    if not money:
-        return "free"
-    return " and ".join("an unknown price" if one.cost is None else str(one.cost) for one in forecast.models)
+    return forecast.costs if money else "free"
 
 
 def ask_for(forecast: Forecast, money: bool) -> str:

@@ -1,5 +1,6 @@
 """What each part of a study takes, by hand."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -61,7 +62,7 @@ def test_what_nobody_counted_is_a_quarter_off_either_way():
     assert cost[:2] == pytest.approx(((3000 + 1000) / 1e6, (5000 + 1000) / 1e6))
 
 
-def test_what_was_measured_is_two_standard_errors_either_way():
+def test_what_was_measured_has_an_interval_for_skewed_lengths():
     used = {
         "counted": 5,
         "prompt_tokens": 50.0,
@@ -71,9 +72,10 @@ def test_what_was_measured_is_two_standard_errors_either_way():
         "completion_squares": 90.0,
     }
     cost = expected_cost(100, 3000, 450, PRICE, used=used)
-    read, error = 500 + 500 * 0.1, 2 * (2 / 4) ** 0.5
+    read, spread = 500 + 500 * 0.1, math.log(1 + 2.5 / 4**2)
+    factor = math.exp(3.7469 * math.sqrt(spread * (1 / 5 + 1 / 100) + spread**2 / 8))
     assert cost == pytest.approx(
-        ((read + 1000 * (4 - error)) / 1e6, (read + 10 * 450) / 1e6, (read + 4000) / 1e6)
+        ((read + 4000 / factor) / 1e6, (read + 10 * 450) / 1e6, (read + 4000) / 1e6), rel=1e-4
     ), "and never more than is allowed"
 
 

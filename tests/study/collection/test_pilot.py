@@ -1,10 +1,28 @@
 """The pilot of a model that costs money: it stops before the rest is paid for; run again, it goes on."""
 
+import random
+
 import pytest
-from tests.models.provider_rig import blocking, chat, rigged
+from tests.models.provider_rig import blocking, chat, reasoning, rigged, thinking
 
 from quaver.errors import ModelError
 from quaver.study.session import Study
+
+
+def lognormal(median, sigma):
+    """One that thinks for lengths as they are found with real models: most are short, a few very long."""
+
+    def answer(body, path, n):
+        thought = max(64, int(random.Random(n).lognormvariate(0, sigma) * median))
+        limit = body.get("max_tokens", 10**9)
+        return (
+            chat(body, "", "length", thought=limit - 2)
+            if thought + 2 > limit
+            else chat(body, thought=thought)
+        )
+
+    return answer
+
 
 PRICE = {"price": {"input": 1, "output": 2}}
 
@@ -59,3 +77,26 @@ def test_a_forecast_after_it_says_what_is_likely(tmp_path):
         (model,) = study.plan().models
     assert model.cost.low < model.cost.likely < model.cost.high
     assert str(model.cost).startswith("about $")
+
+
+@pytest.mark.parametrize("kind", [reasoning, thinking, lognormal(700, 0.8), lognormal(1800, 0.8)])
+def test_a_forecast_of_thinking_holds(tmp_path, kind):
+    """The rest costs what the pilot's tokens say: within the range, and not far from the likely value."""
+    paid = []
+
+    def billed(body, path, n):
+        status, reply = kind(body, path, n)
+        if status == 200:
+            paid.append(reply["usage"]["prompt_tokens"] + 2 * reply["usage"]["completion_tokens"])
+        return status, reply
+
+    with rigged(billed) as provider:
+        study = asked(tmp_path, provider.url, **PRICE)
+        before = study.plan()
+        assert before.costs.endswith("more if it thinks before it answers")
+        (model,) = study.plan(pilot=3).models
+        begun = sum(paid)
+        assert study.run().ended == "finished"
+    rest = (sum(paid) - begun) / 1e6
+    assert model.cost.low <= rest <= model.cost.high
+    assert 1 / 1.5 <= rest / model.cost.likely <= 1.5

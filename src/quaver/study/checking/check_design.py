@@ -173,14 +173,14 @@ def _foreseen(study: Study) -> StudyFile:
 
 
 def left_to_ask(study: Study, *, pilot: bool = False) -> Forecast:
-    """What a study takes, once it has its keys; with a pilot, a free model is asked a little for its pace."""
+    """What a study takes, once it has its keys; with a pilot, it is asked a little for its pace and cost."""
     forecast = study.plan()
     if forecast.stored == forecast.calls:
         return forecast
     for model in _foreseen(study).models.values():
         if isinstance(model, Keyed):
             model.check_key()
-    if not pilot or spends(study) or study.source.lacks_paraphrases or forecast.seconds is not None:
+    if not pilot or study.source.lacks_paraphrases or forecast.seconds is not None:
         return forecast
     return study.plan(pilot=_PILOT)
 
@@ -380,11 +380,10 @@ def run_agreed(study: Study, *, agreed: bool, batch: bool = False) -> str:
 
 def consent_missing(plan: Forecast) -> QuaverError:
     """The error where asking costs money and nobody has agreed to it."""
-    costs = ["an unknown price" if forecast.cost is None else str(forecast.cost) for forecast in plan.models]
     return QuaverError(
         "this would spend money, and nobody has agreed to it",
         where=", ".join(forecast.model for forecast in plan.models),
-        found=f"{plan.calls - plan.stored:,} calls for {' and '.join(costs)}",
+        found=f"{plan.calls - plan.stored:,} calls for {plan.costs}",
         fix="agree with --yes, or say what it may cost at most with --budget",
     )
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from math import inf, sqrt
+from math import exp, inf, log1p, sqrt
 from typing import Any, NamedTuple
+
+import scipy
 
 from quaver.collect.run.ledger import Entry
 from quaver.collect.run.progress import Price
@@ -18,7 +20,10 @@ from quaver.design.calls.call_plan import Plan
 from quaver.design.paraphrase.paraphraser import ToAsk
 
 _FEW = 5
-"""Answers from which their length is taken to be known, within two standard errors."""
+"""Answers from which their length is forecast."""
+
+_QUANTILE = 0.99
+"""Of Student's t: lengths of thought are skewed, so that of 95 in 100 forecasts the cost lies within."""
 
 _COUNTED = 48
 """Prompts whose tokens are counted; the rest are taken to be like them."""
@@ -97,12 +102,18 @@ def expected_cost(
 
 
 def _mean(n: int, total: float, squares: float, calls: float, most: float = inf) -> Range:
-    """A sum over calls like ``n`` measured ones, two standard errors either way."""
-    mean = total / n
-    error = 2 * sqrt(max(0.0, squares / n - mean * mean) / (n - 1))
-    cap = most / max(1.0, calls)  # what a model thinks before its answer may go beyond it
-    high = mean + error if mean > cap else min(cap, mean + error)
-    return Range(max(0.0, mean - error) * calls, high * calls, mean * calls)
+    """A sum over calls like ``n`` measured ones, by Cox's interval for the mean of a lognormal variable."""
+    if not total:
+        return Range(0.0, 0.0, 0.0)
+    mean, cap = (
+        total / n,
+        most / max(1.0, calls),
+    )  # what a model thinks before its answer may go beyond the cap
+    spread = log1p(max(0.0, squares / n / mean**2 - 1) * n / (n - 1))
+    error = sqrt(spread * (1 / n + 1 / max(1.0, calls)) + spread**2 / (2 * (n - 1)))
+    factor = exp(float(scipy.special.stdtrit(n - 1, _QUANTILE)) * error)
+    high = mean * factor if mean > cap else min(cap, mean * factor)
+    return Range(mean / factor * calls, high * calls, mean * calls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +184,19 @@ class Forecast(Rows):
         """For what is not stored, the models working side by side; None where one is not known."""
         known = [model.seconds for model in self.models]
         return None if None in known else max((s for s in known if s is not None), default=0.0)
+
+    @property
+    def costs(self) -> str:
+        """What is not stored costs, a model at a time, in words."""
+        costs = [one.cost for one in self.models]
+        words = " and ".join("an unknown price" if cost is None else str(cost) for cost in costs)
+        measured = all(cost is None or not cost.high or cost.likely is not None for cost in costs)
+        return words if measured else f"{words}, more if it thinks before it answers"
+
+    @property
+    def most(self) -> float:
+        """US dollars at most, of the models whose price is known."""
+        return sum(one.cost.high for one in self.models if one.cost is not None)
 
     @property
     def size(self) -> str:

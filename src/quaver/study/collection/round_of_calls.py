@@ -165,7 +165,7 @@ class Collecting:
         budget = self._budget()
         if in_batches:
             self._batches.write(self._requests, budget)
-        if most is None and self._keep is None:
+        if most != 0 and self._keep is None:
             self._pilot([name for name in direct if name not in given_up], budget)
         asked = {name: self._requests(name, most) for name in direct if name not in given_up}
         outcome = self._collected(asked, budget, following=self._following)
