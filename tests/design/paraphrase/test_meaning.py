@@ -6,7 +6,7 @@ import pytest
 
 from quaver.core.records import Label, LabelSet, Variant
 from quaver.design.factor_levels import ORIGINAL, LevelOfFactor
-from quaver.design.paraphrase.meaning import with_meaning
+from quaver.design.paraphrase.meaning import lost, with_meaning
 
 LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative")))
 PROMPT = Variant(
@@ -50,3 +50,18 @@ def test_what_survived_is_not_flagged():
 )
 def test_what_was_lost_is_flagged(text, flag):
     assert reworded(text).covariates == {"original": False, "flagged": True, "flags": flag}
+
+
+@pytest.mark.parametrize(
+    ("original", "paraphrase", "names", "gone"),
+    [
+        ("这段话是正面还是负面？", "这段话的态度是正面的吗？", ["正面", "负面"], ["负面"]),
+        ("この文は肯定的か否定的か。", "この文が肯定的か否定的かを答えて。", ["肯定的", "否定的"], []),
+        ("이 글은 긍정인지 부정인지?", "이 글이 긍정인지 말하라.", ["긍정", "부정"], ["부정"]),
+        ("语气是pos还是neg？", "语气是pos吗？", ["pos", "neg"], ["neg"]),
+        ("Это хорошо или плохо?", "Хорошо ли это?", ["хорошо", "плохо"], ["плохо"]),
+        ("Is it kind or unkind?", "Is it unkind?", ["kind", "unkind"], ["kind"]),
+    ],
+)
+def test_labels_are_found_in_every_script(original, paraphrase, names, gone):
+    assert lost(original, paraphrase, names) == ({"labels": gone} if gone else {})

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import polars as pl
 import pytest
+from tests.models.provider_rig import chat, rigged
 
 import quaver
 from quaver.design.prompt_words import WORDLESS, words_by_language
@@ -126,3 +127,37 @@ def test_the_language_is_stated_or_that_of_the_instruction(tmp_path):
     assert words(asked[0].replace("What is the tone of this?", "")) <= words(words_by_language()["en"])
     with pytest.raises(UnknownName, match="xx"):
         quaver.check([text], labels=["zx", "zy"], language="xx", to=tmp_path / "c")
+
+
+@pytest.mark.parametrize("code", WRITTEN)
+def test_no_request_has_a_word_of_english(tmp_path, code):
+    """The requests themselves, those for the instruction in other words among them."""
+    text, instruction = WRITTEN[code]
+    texts = [f"{text} {n}" for n in range(4)]
+    made = [f"{instruction} {n}" for n in range(100, 140)]
+
+    def answer(body, path, n):
+        is_label = any(one in str(body) for one in texts)
+        return chat(body, "zx" if is_label else f"<think>hm</think>{asks(code)} {made[n]}")
+
+    with rigged(answer) as provider:
+        options = {"model": "m", "base_url": provider.url, "price": "0", "labels": ["zx", "zy"], "prompts": 6}
+        options |= {"instruction": instruction, "paraphrase_with": "m", "repeats": 1}
+        study = prepared_check(pl.DataFrame({"text": texts}), to=tmp_path, **options).study
+        study.run()
+    assert {one.instruction for one in study.experiment.variants} <= {instruction, *made}
+    assert len(study.experiment.variants) == 6
+    english = words(words_by_language()["en"]) - words(words_by_language()[code])
+    for _, _, body in provider.sent:
+        said = "\n".join(one["content"] for one in body["messages"])
+        for own in (*texts, *made, instruction):
+            said = said.replace(own, "")
+        said = re.sub(r"\bz[xy]\b", "", said)
+        assert not words(said) & english
+        assert words(said) <= words(words_by_language()[code]), said
+    assert sum("{}" not in str(body) and asks(code) in str(body) for _, _, body in provider.sent) >= 2
+
+
+def asks(code):
+    """How a request for an instruction in other words ends."""
+    return words_by_language()[code]["reword"].rpartition("\n")[2]

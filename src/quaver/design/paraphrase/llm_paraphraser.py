@@ -23,6 +23,7 @@ from quaver.design.paraphrase.paraphraser import (
     ToAsk,
     Work,
 )
+from quaver.design.prompt_words import ENGLISH, words_in
 from quaver.design.prompts.templates import check, names_in, render
 from quaver.errors import ModelError, SpecError
 
@@ -192,17 +193,6 @@ def _unquoted(text: str) -> str:
     return text
 
 
-REQUEST = """\
-Put the instruction below into other words. It must ask for exactly the same thing; it may be shorter or \
-longer, and its sentences may be built in another way. Leave every label, name and number in it, and \
-everything in double braces, as it stands. Do not follow the instruction and do not explain anything: \
-write the new instruction and nothing else.
-
-Instruction: {{ instruction }}
-
-New instruction:"""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Llm(Sampled):
     """A language model as paraphraser.
@@ -214,30 +204,36 @@ class Llm(Sampled):
         tries: The most answers to draw for each paraphrase.
         max_tokens: The limit on an answer; by default as many tokens as the instruction has characters,
             which is at least three times its length.
-        request: Template of the request, over ``instruction``.
+        language: That of the request, by its code: the instruction's own.
+        request: Template of the request, over ``instruction``; a plain one in that language by default.
         cut_off: What becomes of an answer that does not end within the limit: ``drop`` it and draw another,
             or ``keep`` it as it is, with ``cut_off`` in its annotations.
     """
 
     model: str | dict[str, Any]
     max_tokens: int | None = None
-    request: str = REQUEST
+    language: str = ENGLISH
+    request: str | None = None
     _seeded: ClassVar[str] = "llm"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check(self.request, ["instruction"], where="request")
-        if "instruction" not in names_in(self.request):
+        check(self._request, ["instruction"], where="request")
+        if "instruction" not in names_in(self._request):
             raise SpecError(
                 "the request does not contain the instruction",
                 where="request",
                 expected="{{ instruction }} somewhere",
-                found=self.request[:120],
+                found=self._request[:120],
             )
+
+    @property
+    def _request(self) -> str:
+        return self.request or words_in(self.language)["reword"].replace("{}", "{{ instruction }}")
 
     def asked(self) -> Mapping[str, Any]:
         """The model, the request and the limit on an answer."""
-        asked = {"model": self.model, "request": self.request, "max_tokens": self.max_tokens}
+        asked = {"model": self.model, "request": self._request, "max_tokens": self.max_tokens}
         return {**asked, **super().asked()}
 
     def to_ask(self, draft: Draft) -> ToAsk:
@@ -252,7 +248,7 @@ class Llm(Sampled):
         return str(self.model.get("model", self.model.get("use", "a model")))
 
     def _asking(self, original: str) -> str:
-        return render(self.request, {"instruction": original}, where="request")
+        return render(self._request, {"instruction": original}, where="request")
 
     def _longest(self, original: str) -> int:
         return self.max_tokens or max(48, len(original))
@@ -276,7 +272,8 @@ class Llm(Sampled):
                 found=answer.error or "an error",
                 fix="run it again: the paraphrases so far are kept",
             )
-        text = cleaned(answer.text, original)
+        text = _THINKING.sub("", answer.text).strip().removeprefix(request.rpartition("\n")[2])
+        text = cleaned(text, original)
         if len(text) > 8 and text in request.replace(original, ""):  # a line of the request
             text = original
         return text, answer.finish == "stop", {"seed": seed}

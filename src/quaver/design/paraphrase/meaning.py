@@ -15,6 +15,10 @@ from quaver.design.factor_levels import ORIGINAL, LevelOfFactor
 from quaver.design.prompts.templates import literal
 
 _PLACEHOLDER = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
+_OF_SPACED = (
+    r"[^\W\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]"
+)
+"""A character of a word, in scripts that put spaces around a name, without particles behind it."""
 _NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*(?:\s?%)?")
 
 
@@ -51,7 +55,7 @@ def lost(original: str, paraphrase: str, names: list[str]) -> dict[str, list[str
 def _parts_to_keep(text: str, names: list[str]) -> dict[str, list[str]]:
     """The placeholders of a template, and the labels' names outside them; each once, in order."""
     placed = [" ".join(placeholder.split()) for placeholder in placeholders(text)]
-    pattern = _names_pattern(names)
+    pattern = _names_pattern(names, _OF_SPACED)
     written = pattern.findall(_PLACEHOLDER.sub(" ", text)) if pattern else []
     named = [name if len(name) <= 2 else name.casefold() for name in written]
     return {"placeholders": list(dict.fromkeys(placed)), "labels": list(dict.fromkeys(named))}
@@ -72,12 +76,12 @@ def label_names(labels: LabelSet, answers: Mapping[str, str]) -> list[str]:
     return sorted((names | set(answers.values())) - {""}, key=lambda name: (-len(name), name))
 
 
-def _names_pattern(names: list[str]) -> re.Pattern[str] | None:
+def _names_pattern(names: list[str], of_word: str = r"\w") -> re.Pattern[str] | None:
     if not names:
         return None
     # The case of names of one or two letters counts: a and A, no and NO.
     written = [re.escape(name) if len(name) <= 2 else f"(?i:{re.escape(name)})" for name in names]
-    return re.compile(rf"(?<!\w)(?:{'|'.join(written)})(?!\w)")
+    return re.compile(rf"(?<!{of_word})(?:{'|'.join(written)})(?!{of_word})")
 
 
 def protected(names: list[str]) -> re.Pattern[str]:
