@@ -2,12 +2,15 @@
 
 import csv
 import json
+import re
 from dataclasses import replace
 
 import pytest
 from tests.report.every_chart import ITEMS, every_chart
 
-from quaver.report.charts.figures import figures
+from quaver.core import registry
+from quaver.core.records import Estimate
+from quaver.report.charts.figures import figures, gallery
 from quaver.report.estimate_index import Results
 from quaver.report.page.html_page import write_report
 
@@ -17,6 +20,12 @@ NAMES = {
     *("factor-effects-accuracy-difference", "distribution-shift-tv", "inter-model", "f1-macro", "f1-label"),
 }
 
+VERDICT = {"verdict": "holds", "effect": "a minus b", "threshold": 0.0}
+CONCLUSIONS = [
+    Estimate("conclusion", value, value - 0.1, value + 0.1, cell={"conclusion": "C"}, details=VERDICT)
+    for value in (0.2, 0.4)
+]
+
 
 @pytest.fixture(scope="module")
 def every():
@@ -25,7 +34,7 @@ def every():
 
 @pytest.fixture(scope="module")
 def results(every):
-    return Results(every.lock, every.annotations, every.estimates, audit=every.audit)
+    return Results(every.lock, every.annotations, [*every.estimates, *CONCLUSIONS], audit=every.audit)
 
 
 @pytest.fixture(scope="module")
@@ -52,13 +61,24 @@ def numbers(thing):
         yield from (number for value in thing for number in numbers(value))
 
 
-@pytest.mark.long
-def test_every_chart_is_there(drawn):
+def test_every_chart_is_there_and_its_title_says_what_it_shows(drawn, results):
+    assert gallery(results)[1] == {}
     assert set(drawn) >= NAMES
     for figure in drawn.values():
         assert len(figure.alternative) > 30
         assert figure.title
         assert figure.subtitle
+        assert not figure.title.endswith(", with intervals"), figure.title
+        assert "_" not in figure.title + figure.subtitle
+
+
+@pytest.mark.parametrize("name", registry.names("charts"))
+def test_every_registered_chart_is_drawn_in_some_study(results, name):
+    made = list(registry.load("charts", name)(results))
+    assert made
+    for one in made:
+        assert one.subtitle.endswith(".")
+        assert not re.search(r"_|  |\d %|None", one.title + one.subtitle)
 
 
 def test_bins_of_confidence_are_those_of_the_estimates(drawn):
@@ -133,9 +153,3 @@ def test_three_hundred_cells_are_cut_and_said(results, every):
 
 def test_items_of_the_study_are_as_many_as_said():
     assert ITEMS % 4 == 0  # the gold labels' shares above are a quarter each
-
-
-def test_every_title_says_what_its_chart_shows(drawn):
-    for figure in drawn.values():
-        assert not figure.title.endswith(", with intervals"), figure.title
-        assert "_" not in figure.title + figure.subtitle
