@@ -1,6 +1,7 @@
 """One process at a time, and a folder that cannot be written."""
 
 import os
+import signal
 import time
 
 import pytest
@@ -46,6 +47,7 @@ def test_who_collects_holds_the_lock(tmp_path):
 
 def test_a_run_stops_when_it_is_asked_to(tmp_path):
     ask_to_stop(tmp_path)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 
     def run():
         with stopping(tmp_path):
@@ -54,5 +56,8 @@ def test_a_run_stops_when_it_is_asked_to(tmp_path):
             for _ in range(1000):  # one long sleep would go on: the signal is raised beside it
                 time.sleep(0.01)
 
-    with pytest.raises(KeyboardInterrupt):
-        run()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run()
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,7 +1,5 @@
 """A model in Ray workers, on a Ray that is made of chance: workers come, and die."""
 
-import subprocess
-import sys
 from collections import Counter
 from importlib.util import find_spec
 from itertools import islice
@@ -181,11 +179,3 @@ def test_where_models_are_asked_is_checked_like_the_study_file(tmp_path):
     study = Study.open(written(tmp_path), functions={"fake": lambda text, prompt: "positive"})
     with pytest.raises(SpecError, match="on"):
         study.run(where={"on": "mars"})
-
-
-def test_nothing_of_ray_is_imported_without_being_asked_for():
-    look = (
-        "import sys, quaver, quaver.cli.main, quaver.study.collection.study_run; print('ray' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
