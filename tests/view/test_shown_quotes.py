@@ -1,12 +1,15 @@
 """Labels with quotes: other words for the same label, in the verdict, in the labels and in the viewer."""
 
 import json
+from zipfile import ZipFile
 
 import pytest
 from tests.studies import written
 from tests.view.viewed import client_of
 
 import quaver
+from quaver.bundles.packing import bundle
+from quaver.bundles.verification import verify
 from quaver.view.serving import studies_of
 from quaver.view.study_reader import keep
 
@@ -15,7 +18,7 @@ name: bills
 task:
   held: false
   fields:
-    tone: {labels: [good, bad], evidence: true}
+    tone: {labels: [good, bad], evidence: true, gold: {column: tone, quote: words}}
     topic: {labels: [tax, rent]}
 items: {source: items.csv, id: id, text: "{{ text }}"}
 prompt: {instruction: Code this.}
@@ -34,8 +37,8 @@ def _answer(text, prompt):
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
-    rows = [f"i{at},Tax is bad and rent is {at}" for at in range(12)]
-    path = written(tmp_path_factory.mktemp("quoted"), STUDY, "\n".join(["id,text", *rows]) + "\n")
+    rows = [f"i{at},Tax is bad and rent is {at},bad,{'Tax is bad' if at % 2 else ''}" for at in range(12)]
+    path = written(tmp_path_factory.mktemp("quoted"), STUDY, "\n".join(["id,text,tone,words", *rows]) + "\n")
     quaver.Study.open(path, functions={"m": _answer}).run(watch=lambda _: None)
     return path
 
@@ -82,3 +85,25 @@ def test_the_viewer_marks_the_quote_in_the_text_but_not_for_who_judges_blind(bro
     assert browser.get("api/studies/bills-topic/answer", params=asked).json()["quote"] is None
     blind = browser.get("api/studies/bills-tone/answer", params={**asked, "blind": 1, "part": "answer"})
     assert blind.json()["quote"] is None
+
+
+def test_quotes_are_compared_with_what_people_marked(path):
+    # Of six texts with marked words one quote is invented; the other prompt quotes their other half.
+    study = quaver.Study.open(path, functions={"m": _answer})
+    found = {one.measure: one.value for one in study.measure("quote_match", field="tone", by=["model"])}
+    assert found["quote_match_recall"] == pytest.approx(5 / 12)
+    assert found["quote_match_precision"] == pytest.approx(50 / (50 + 6 * 9 + 1))  # "rent is 11" has one more
+
+
+def test_who_judges_blind_sees_no_marked_words(browser):
+    answer = browser.get("api/studies/bills-tone/answer", params={"item": "i3", "column": 1, "blind": 1})
+    assert "words" not in answer.json()["item"]["fields"], answer.json()["item"]
+
+
+@pytest.mark.parametrize("texts", [True, False])
+def test_a_bundle_places_marked_words_again_or_has_none(path, tmp_path, texts):
+    study = quaver.Study.open(path, functions={"m": _answer})
+    archive, _ = bundle(study, tmp_path / "a.quaver.zip", texts=texts)
+    assert not verify(archive).differing
+    with ZipFile(archive) as packed:
+        assert texts or not any(b"Tax is bad" in packed.read(name) for name in packed.namelist())

@@ -21,6 +21,7 @@ from quaver.bundles.redaction import Texts, covariates, refuse_texts, texts_of
 from quaver.bundles.verification import verify
 from quaver.collect.store.store_copy import copy_store, copy_store_without
 from quaver.core.arguments import guarded
+from quaver.core.label_values import fields_in
 from quaver.core.number_format import count
 from quaver.core.replaced_file import put_in_place, scratch_folder
 from quaver.design.calls.annotation_table import ROLES
@@ -198,6 +199,7 @@ def _used_columns(study: Study) -> set[str]:
     """The columns that the study uses: for prompts, labels, groups or conclusions."""
     experiment, spec = study.experiment, study.spec
     used = covariates(spec) | {*experiment.labels.options} | _groups_of_the_verdict(study)
+    used |= {field.marked for field in fields_in(experiment.labels)}
     if spec.annotations is None:
         used |= {str(spec.items.id)}
     else:

@@ -65,6 +65,8 @@ EVIDENCE_COLUMNS: Final[Mapping[str, pl.DataType | type[pl.DataType]]] = {
     "quote_end": pl.Int32,
     "quote_score": pl.Float64,
     "text_length": pl.Int32,
+    "marked_start": pl.Int32,
+    "marked_end": pl.Int32,
 }
 """The columns of what answers quote, in annotations of a task with a field that asks for it.
 
@@ -72,7 +74,8 @@ They are null where there is no label or none was asked for. ``quote_status`` sa
 the item's text (``exact``, ``alike``, ``fuzzy``), or that it was not (``invented``) or that there is none
 (``none``). Where it was found, ``quote_start`` and ``quote_end`` are its place in the text, in characters,
 and ``quote_score`` is how like the text it is, 1 where nothing but case, spaces and punctuation differ.
-``text_length`` is how many characters the text has.
+``text_length`` is how many characters the text has, ``marked_start`` and ``marked_end`` are the place of the
+words that people marked.
 """
 
 SERVED: Final = ("served_host", "served_snapshot")

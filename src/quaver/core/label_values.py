@@ -28,6 +28,7 @@ class TaskField:
         several: Whether several of the labels may apply, so that a value is a set of them. The label set's
             level is then the distance of two sets.
         evidence: Whether the answer quotes the words of the text that decide its value.
+        marked: The items' column of the words that people marked, or an empty string.
     """
 
     name: str
@@ -35,6 +36,7 @@ class TaskField:
     definition: str = ""
     several: bool = False
     evidence: bool = False
+    marked: str = ""
 
     @property
     def quote_key(self) -> str:

@@ -178,6 +178,7 @@ class Annotator:
         of: The follow-up that an evaluator reads, by the evaluator's name.
         gold: The columns about gold labels, a row for each item, where they are not the items' own.
         texts: Makes the text of an item, by its position, under a variant; without it no quote is placed.
+        marks: By field, the words of each item's text that people marked; empty where they marked none.
         served: Whether the answers say what answered for a server, which then stands in columns.
 
     Attributes:
@@ -199,9 +200,11 @@ class Annotator:
         of: Mapping[str, str] | None = None,
         gold: pl.DataFrame | None = None,
         texts: Callable[[str, int], str] | None = None,
+        marks: Mapping[str, Sequence[str]] | None = None,
         served: bool = False,
     ) -> None:
         fields = fields_in(labels)
+        self._marks = marks or {}
         self._quotes = _Quotes([*variants], texts) if quotes(labels) else None
         self._codes = [field.labels.codes for field in fields] or [labels.codes]
         self._of_condition, self._of_item = _columns(conditions, items, variants, decodings or {}, labels)
@@ -284,7 +287,8 @@ class Annotator:
                 if self._quotes is not None:
                     is_asked = self._fields[field].evidence
                     quoted = [column[code] if is_asked else None for code in codes.tolist()]
-                    own = own.with_columns(*self._quotes.columns(quoted, variants, item))
+                    marked = self._marks.get(self._fields[field].name)
+                    own = own.with_columns(*self._quotes.columns(quoted, variants, item, marked))
                 made[name, field] = own
         yield from (made[place] for place in self._order if place in made)
 
@@ -297,7 +301,11 @@ class _Quotes:
         self._places: dict[tuple[str, str | None], tuple[Any, ...]] = {}
 
     def columns(
-        self, readings: Sequence[Reading | None], variants: NDArray[np.intp], items: NDArray[np.intp]
+        self,
+        readings: Sequence[Reading | None],
+        variants: NDArray[np.intp],
+        items: NDArray[np.intp],
+        marks: Sequence[str] | None,
     ) -> list[pl.Series]:
         """The columns of some answers, by their readings; None for one that was not asked for a quote."""
         if len(self._places) > _REMEMBERED:
@@ -308,9 +316,11 @@ class _Quotes:
             if reading is None or reading.label is None:
                 rows.append(_NO_QUOTE)
             elif self._texts is None:
-                rows.append((reading.quote, None, None, None, None, None))
+                rows.append((reading.quote, *_NO_QUOTE[1:]))
             else:
-                rows.append(self._placed(reading.quote, (place[0], place[1]), texts))
+                quoted = self._placed(reading.quote, (place[0], place[1]), texts)
+                marked = self._placed(marks[place[1]], (place[0], place[1]), texts) if marks else _NO_QUOTE
+                rows.append((*quoted, *marked[2:4]))
         columns = zip(*rows, strict=True) if rows else ((),) * len(EVIDENCE_COLUMNS)
         named = zip(EVIDENCE_COLUMNS.items(), columns, strict=True)
         return [pl.Series(name, column, dtype=kind) for (name, kind), column in named]

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 from tests.agreement.test_unitizing import by_definition
 
-from quaver.measures import other_reason, quote_alpha, quote_found
+from quaver.measures import other_reason, quote_alpha, quote_found, quote_match
 
 QUOTES = [
     # item, variant, repeat, label, start, end
@@ -45,6 +45,16 @@ def test_alpha_is_that_of_the_texts_together():
     assert found.value == pytest.approx(float(1 - (a[0] + b[0]) / (a[1] + b[1])), abs=1e-12)
     again = {one.cell["variant"]: one.value for one in quote_alpha(_frame(), by=["variant"])}
     assert again["v"] == pytest.approx(1.0)
+
+
+def test_what_people_marked_is_counted_in_characters():
+    # Item 1: 10 characters marked, 20 quoted, 5 both; item 2: 4 marked, none quoted; item 3: none marked.
+    frame = {
+        "item": [1, 2, 3, 1], "repeat": [0, 0, 0, 1], "label": ["a", "b", "a", None],
+        "quote_start": [5, None, 0, 0], "quote_end": [25, None, 9, 10],
+        "marked_start": [0, 2, None, 0], "marked_end": [10, 6, None, 10],
+    }  # fmt: skip
+    assert [one.value for one in quote_match(frame)] == pytest.approx([5 / 20, 5 / 14, 2 * 5 / 34])
 
 
 @pytest.mark.parametrize("measured", [quote_found, quote_alpha, other_reason])

@@ -56,6 +56,9 @@ def _with_labels_of_fields(
     golds: list[dict[str, str]] = [{} for _ in items]
     for name, field in spec.task.fields.items():
         place = ("task", "fields", name)
+        if (marked := field.field(name).marked) and marked not in columns:
+            where = source.where(*place, "gold", "quote")
+            raise UnknownName("column", marked, columns, where=where)
         codes = gold_labels(items, field.gold, field.field(name).labels, columns, source, place)
         for own, code in zip(golds, codes, strict=True):
             if code is not None:

@@ -147,6 +147,8 @@ class GoldSpec(Part):
     probability: Name | None = None
     """The column of each item's probability of getting a gold label, where others drew a sample: above 0, at
     most 1; empty where it could get none. Such labels correct too."""
+    quote: Name | None = None
+    """Of a field with evidence the column of the words that people marked; several with … between."""
     map: dict[str, str | None] = Field({})
     """Texts in the columns of gold and of coders, each with its label's code, or null where it stands for no
     label."""

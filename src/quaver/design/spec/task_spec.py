@@ -171,10 +171,15 @@ class FieldSpec(LabelledSpec):
     def field(self, name: str) -> TaskField:
         """The record that the stages use."""
         if not self.needs_labels:
-            return TaskField(name, occurring_numbers((), self.level), self.definition, evidence=self.evidence)
+            numbers = occurring_numbers((), self.level)
+            return TaskField(name, numbers, self.definition, False, self.evidence, self._marked)
         level = "jaccard" if self.several and self.level not in OF_SETS else self.level
         labels = LabelSet(tuple(label.label() for label in self.labels), level)
-        return TaskField(name, labels, self.definition, self.several, self.evidence)
+        return TaskField(name, labels, self.definition, self.several, self.evidence, self._marked)
+
+    @property
+    def _marked(self) -> str:
+        return (self.gold and self.gold.quote) or ""
 
     @property
     def needs_labels(self) -> bool:
@@ -197,6 +202,9 @@ class FieldSpec(LabelledSpec):
     def _has_column(self) -> FieldSpec:
         if self.gold is None:
             return self
+        if self.gold.quote and not self.evidence:
+            fix = "write `evidence: true`"
+            raise PlacedError("answers have no quotes to compare with what people marked", "gold", fix=fix)
         if not self.gold.sources:
             raise PlacedError("a field's gold labels have a column: `gold: NAME`", "gold")
         if self.gold.columns and not self.several:

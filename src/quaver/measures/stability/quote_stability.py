@@ -1,4 +1,4 @@
-"""Quotes: how many are in the text, how far they agree, and how often one label has two reasons."""
+"""Quotes: how many are in the text, whether they agree, and are the words that people marked."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from quaver.agreement.unitizing import unit_disagreement
 from quaver.core.records import Estimate
+from quaver.core.rows import Presentation
 from quaver.estimation.declaration import measure
 from quaver.estimation.jackknife import Floats, Ratio
 from quaver.estimation.means import over_strata, share_of
@@ -146,12 +147,67 @@ def other_reason(data: MeasureInput) -> Iterator[Estimate]:
         yield cell.estimated(share_of(cell, apart, pairs, said))
 
 
+@measure(
+    title="Whether the words that people marked are quoted",
+    section="answers",
+    unit="share",
+    better="higher",
+    source="DeYoung et al. (2020), ERASER, ACL, 4443-4458, section 5",
+    estimands=("fixed", "population"),
+    parts={
+        "_precision": Presentation(
+            title="How much of what is quoted people marked", axis="precision of quotes", better="higher"
+        ),
+        "_recall": Presentation(
+            title="How much of what people marked is quoted", axis="recall of quotes", better="higher"
+        ),
+        "_f1": Presentation(
+            title="Whether the words that people marked are quoted: F1", axis="F1 of quotes", better="higher"
+        ),
+    },
+)
+def quote_match(data: MeasureInput) -> Iterator[Estimate]:
+    """Precision, recall and F1 of quotes against the words that people marked, character by character.
+
+    Over answers with a label to items with marked words: ``quote_match_precision`` is Σ characters that are
+    quoted and marked / Σ characters that are quoted, ``quote_match_recall`` the same / Σ characters that are
+    marked, ``quote_match_f1`` twice the same / Σ of both. A label without a quote that is in the text quotes
+    nothing. Undefined where no labelled item has marked words; precision also where nothing is quoted.
+
+    The words from 0 to 10 are marked, those from 5 to 25 quoted:
+
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"item": [1], "label": ["a"], "quote_start": [5], "quote_end": [25],
+    ...     "marked_start": [0], "marked_end": [10]})
+    >>> [(one.measure, round(one.value, 3)) for one in quote_match(frame)]
+    [('quote_match_precision', 0.25), ('quote_match_recall', 0.5), ('quote_match_f1', 0.333)]
+    """
+    for cell in data.cells(raters=ASKING):
+        (start, end), (first, last) = (_places(data, cell, of) for of in ("quote", "marked"))
+        known = np.isfinite(first)
+        quoted = np.where(known & np.isfinite(start), end - start, 0.0).sum((1, 2))
+        marked = np.where(known, last - first, 0.0).sum((1, 2))
+        both = np.maximum(np.minimum(end, last) - np.maximum(start, first), 0.0)
+        shared = np.where(known & np.isfinite(start), both, 0.0).sum((1, 2))
+        for part, whole in ("_precision", quoted), ("_recall", marked), ("_f1", (quoted + marked) / 2):
+            yield cell.estimated(
+                Statistic(
+                    part=part,
+                    method=f"{part[1:]} of quoted characters, summed over answers",
+                    under=Ratio(shared[:, None], whole[:, None]) if whole.any() else None,
+                    n=cell.units.touched(np.asarray(known.any((1, 2)))),
+                    reason="no label has a quote to compare with marked words",
+                    ends=(0.0, 1.0),
+                )
+            )
+
+
 def _labelled(cell: Cell) -> NDArray[np.bool_]:
     return np.asarray((cell.codes >= 0) & ~cell.unanswered)
 
 
-def _places(data: MeasureInput, cell: Cell) -> tuple[Floats, Floats]:
-    """Where the quote of each answer with a label begins and ends; NaN where none is in the text."""
-    places = (arranged(data.numbers(role, None), cell) for role in ("quote_start", "quote_end"))
+def _places(data: MeasureInput, cell: Cell, of: str = "quote") -> tuple[Floats, Floats]:
+    """Where the quote of each answer with a label begins and ends, or what people marked; NaN for nowhere."""
+    places = (arranged(data.numbers(f"{of}_{side}", None), cell) for side in ("start", "end"))
     start, end = (np.where(_labelled(cell), place, np.nan) for place in places)
     return start, end

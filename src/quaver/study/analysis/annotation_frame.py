@@ -13,8 +13,8 @@ import polars as pl
 
 from quaver.collect.store.response_store import Store
 from quaver.core.annotations import ANNOTATION_COLUMNS, GOLD_COLUMNS, misfit
-from quaver.core.label_values import quotes
-from quaver.core.number_format import enumeration
+from quaver.core.label_values import fields_in, quotes
+from quaver.core.number_format import enumeration, text_of
 from quaver.core.records import Item
 from quaver.core.replaced_file import replacing
 from quaver.design.calls.experiment import Experiment
@@ -165,6 +165,11 @@ def _design(
     return {
         "conditions": experiment.conditions,
         "items": [Item(item.id, {}, item.gold, item.groups, item.golds) for item in experiment.items],
+        "marks": {
+            field.name: [text_of(item.fields.get(field.marked)) for item in experiment.items]
+            for field in fields_in(experiment.labels)
+            if field.marked
+        },
         "variants": {variant.id: variant for variant in experiment.variants},
         "labels": experiment.labels,
         "evaluators": evaluators,

@@ -204,7 +204,7 @@ class StudySource(ABC):
     def gold_columns(self) -> set[str]:
         """The items' columns that hold gold labels."""
         golds = [self.spec.items.gold, *(field.gold for field in self.spec.task.fields.values())]
-        return {name for gold in golds if gold is not None for name in gold.named}
+        return {name for gold in golds if gold is not None for name in (*gold.named, gold.quote) if name}
 
     @property
     def conclusions(self) -> Conclusions:
