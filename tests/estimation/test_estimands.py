@@ -34,6 +34,10 @@ def answers(items=60, prompts=5, *, apart=0.5, repeats=1, seed=0):
             "confidence": rng.uniform(0, 1, item.size),
             "probabilities": np.stack([np.full(item.size, 0.25), np.full(item.size, 0.75)], 1).tolist(),
             "quote_score": pl.Series(right).replace_strict({True: 1.0, False: None}, return_dtype=pl.Float64),
+            "quote_start": np.where(right, 0, 5),
+            "quote_end": 10,
+            "marked_start": 0,
+            "marked_end": 8,
         }
     )
 

@@ -67,6 +67,8 @@ def noisy_annotations(
         quote_end=pl.when(pl.col("label").is_not_null()).then(start + 10),
         quote_score=pl.when(pl.col("label").is_not_null() & (start < 40)).then(1.0),
         text_length=pl.lit(60),
+        marked_start=pl.lit(10),
+        marked_end=pl.lit(40),
         gold_drawn=pl.lit(True),
         gold_probability=pl.lit(1.0),
         ben=pl.col("gold"),
