@@ -220,7 +220,12 @@ def _forms(value: str) -> tuple[str, ...]:
     page = html.escape(value)
     forms = {value, page, html.escape(value, quote=False), value.replace('"', '""')}
     forms.add(page.replace("&quot;", "&#34;").replace("&#x27;", "&#39;"))  # as templates write it
-    forms |= {percent, quote(value), _lower_escapes(percent), value.encode().hex()}
+    forms |= {
+        percent,
+        quote(value),
+        re.sub("%..", lambda match: match[0].lower(), percent),
+        value.encode().hex(),
+    }
     forms |= {json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
     forms |= {json.dumps(json.dumps(value)[1:-1])[1:-1], *_base64(value.encode())}
     block = json.dumps(value, ensure_ascii=False)[1:-1]  # as it stands in a page's block of JSON
@@ -232,10 +237,6 @@ def _forms(value: str) -> tuple[str, ...]:
 def _forms_in_bytes(value: str) -> tuple[bytes, ...]:
     wide = (value.encode("utf-16-le"), value.encode("utf-16-be"))
     return (*(form.encode("utf-8", "surrogatepass") for form in _forms(value)), *wide)
-
-
-def _lower_escapes(text: str) -> str:
-    return re.sub("%..", lambda match: match[0].lower(), text)
 
 
 def _base64(value: bytes) -> Iterator[str]:

@@ -11,7 +11,8 @@ from quaver.study.analysis.measured_study import MeasuredStudy
 
 def movement_of(lock, annotations):
     """The movement of the first evaluator's labels, of the design that a lock document describes."""
-    return measured_study(lock, annotations).moved()
+    measured = measured_study(lock, annotations)
+    return [*measured.moved(), *measured.judged()]
 
 
 def measured_study(lock, annotations):

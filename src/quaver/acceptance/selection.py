@@ -217,33 +217,23 @@ def select(candidates: Candidates, error: float, risk: float) -> Mask:
     return accepted
 
 
-class OutOfReach(NamedTuple):
-    """What is known of labels too many of which are wrong for a promise.
-
-    Attributes:
-        checked: How many people checked of the surest labels, a quarter of all or more, that are least wrong.
-        wrong: How many of those are wrong.
-        least: What share of the set is surely wrong.
-        possible: The smallest whole percentage that can be promised, as a share.
-    """
-
-    checked: int
-    wrong: int
-    least: float
-    possible: float
-
-
-def out_of_reach(candidates: Candidates, error: float, risk: float, labels: int) -> OutOfReach | None:
+def out_of_reach(
+    candidates: Candidates, error: float, risk: float, labels: int
+) -> tuple[int, int, float, float] | None:
     """Why a promise cannot be kept for a quarter of the labels; None where it may be.
 
     Of every set of the surest labels, from a quarter of them on, surely more than ``error`` are wrong
     (Clopper & Pearson's lower limit). What can be promised instead is what the test of so many checked
     ``labels`` would show in four of five samples, were as many of them wrong as of those that are known.
 
+    Returns:
+        How many people checked of the set that is least wrong, how many of those are wrong, what share of the
+        set is surely wrong, and the smallest whole percentage that can be promised, as a share.
+
     >>> one = np.arange(400)
     >>> seen = Candidates(-1.0 * one, one < 200, one % 5 == 0, np.full(400, 0.5))
     >>> out_of_reach(seen, 0.05, 0.05, labels=150)  # doctest: +ELLIPSIS
-    OutOfReach(checked=100, wrong=20, least=0.136..., possible=0.3)
+    (100, 20, 0.136..., 0.3)
     """
     order = np.argsort(-candidates.score, kind="stable")
     ordered = candidates.score[order]
@@ -258,7 +248,7 @@ def out_of_reach(candidates: Candidates, error: float, risk: float, labels: int)
     promises = np.arange(1, 100) / 100
     shown = scipy.stats.binom.cdf(likely, labels, promises) <= risk
     possible = float(promises[np.argmax(shown)]) if shown.any() else 1.0
-    return OutOfReach(int(sets.checked[best]), int(sets.wrong[best]), float(lower[best]), possible)
+    return int(sets.checked[best]), int(sets.wrong[best]), float(lower[best]), possible
 
 
 def _first(sets: Checked, error: float, risk: float) -> int | None:

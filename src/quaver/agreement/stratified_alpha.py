@@ -213,7 +213,19 @@ def alpha_over_strata(
     said = replace(said_of_alpha(cell, method, missing), where=where or {}, details=details or {})
     statistic = mean_alpha(cell, cell.grid, said, level, missing, stratum)
     if cell.label_set is not None and cell.label_set.are_numbers:
-        tails = (*statistic.warnings, *long_tails(_deviations(cell)))
+        # How far numbers are from the mean of their item's, in each stratum; of items with two or more
+        numbers = np.array([float(label) for label in cell.labels])
+        there = cell.codes >= 0
+        raters = there.sum(2, keepdims=True)
+        given = np.where(there, numbers[np.maximum(cell.codes, 0)], 0.0)
+        tails = (
+            *statistic.warnings,
+            *long_tails(
+                np.asarray(
+                    (given - given.sum(2, keepdims=True) / np.maximum(raters, 1))[there & (raters > 1)]
+                )
+            ),
+        )
         statistic = replace(statistic, tails="correlation", warnings=tails)
     return statistic
 
@@ -249,15 +261,6 @@ def _spread(losses: Floats) -> Callable[[float, float], Interval]:
         return Interval(max(-1.0, value - share * loss), min(1.0, value + share * gain))
 
     return spread
-
-
-def _deviations(cell: Cell) -> Floats:
-    """How far numbers are from the mean of their item's, in each stratum; of items with two or more."""
-    numbers = np.array([float(label) for label in cell.labels])
-    there = cell.codes >= 0
-    raters = there.sum(2, keepdims=True)
-    given = np.where(there, numbers[np.maximum(cell.codes, 0)], 0.0)
-    return np.asarray((given - given.sum(2, keepdims=True) / np.maximum(raters, 1))[there & (raters > 1)])
 
 
 def few_rare(units: Units, codes: NDArray[Any]) -> tuple[IntervalWarning, ...]:

@@ -43,7 +43,14 @@ def unit_disagreement(marked: Sequence[Stretches], length: float) -> tuple[float
     m, observed = len(units), 0.0
     for at, one in enumerate(units):
         for other in units[at + 1 :]:
-            observed += _apart(one, other)
+            # How far apart the stretches of two raters are
+            starts, ends = (one[:, None, end] - other[None, :, end] for end in (0, 1))
+            overlap = (one[:, None, 0] < other[None, :, 1]) & (other[None, :, 0] < one[:, None, 1])
+            found = float(((starts**2 + ends**2) * overlap).sum())
+            for own, axis in ((one, 1), (other, 0)):
+                alone = own[~overlap.any(axis)]
+                found += float(((alone[:, 1] - alone[:, 0]) ** 2).sum())
+            observed += found
     sizes = np.concatenate([np.diff(one, axis=1).ravel() for one in units])
     gaps = np.array([gap for one in units for gap in _gaps(one, length)])
     alike = (len(sizes) - 1) * (2 * sizes**3 - 3 * sizes**2 + sizes) / 3
@@ -52,17 +59,6 @@ def unit_disagreement(marked: Sequence[Stretches], length: float) -> tuple[float
     places = m * length * (m * length - 1) - (sizes * (sizes - 1)).sum()
     expected = 2 / length * (alike + beside).sum() / places
     return 2 * observed / (m * (m - 1) * length**2), float(expected)
-
-
-def _apart(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
-    """How far apart the stretches of two raters are."""
-    starts, ends = (one[:, None, end] - other[None, :, end] for end in (0, 1))
-    overlap = (one[:, None, 0] < other[None, :, 1]) & (other[None, :, 0] < one[:, None, 1])
-    found = float(((starts**2 + ends**2) * overlap).sum())
-    for own, axis in ((one, 1), (other, 0)):
-        alone = own[~overlap.any(axis)]
-        found += float(((alone[:, 1] - alone[:, 0]) ** 2).sum())
-    return found
 
 
 def _gaps(units: NDArray[np.float64], length: float) -> list[float]:

@@ -91,31 +91,29 @@ def write_derived(source: Bundle, folder: Path) -> list[Estimate]:
     write_json(folder / "estimates.json", [estimate.document() for estimate in estimates])
     if (source.spec.annotations or source.spec.items).source != README:  # else it is the study's own
         files = {*members_in(source.folder), *members_in(folder)} - {README}
-        replace_text(folder / README, _reviewer_readme(source, resolved(source), estimates, files))
+        # What a reviewer who has never seen Quaver does with a bundle, in words
+        lock = resolved(source)
+        sizes = [count(lock["items"]["n"], "item"), count(len(lock["variants"]), "prompt")]
+        if lock["models"]:
+            sizes.append(count(len(lock["models"]), "model"))
+        methods = measured(estimates)
+        replace_text(
+            folder / README,
+            template("reviewer_readme.txt").render(
+                shown=markdown_text,
+                lock=lock,
+                size=", ".join(sizes),
+                version=str(lock.get("versions", {}).get("quaver", "")),
+                departures=departures(lock),
+                measures={name: (presentation_of(name).axis, method) for name, method in methods.items()},
+                outside=lock.get("collection", {}).get("outside", ""),
+                stayed=source.facts.get("stayed"),
+                has_texts=source.has_texts,
+                withheld=source.withheld,
+                files=sorted(files),
+            ),
+        )
     return estimates
-
-
-def _reviewer_readme(
-    source: Bundle, lock: Mapping[str, Any], estimates: Sequence[Estimate], files: Collection[str]
-) -> str:
-    """What a reviewer who has never seen Quaver does with a bundle, in words."""
-    sizes = [count(lock["items"]["n"], "item"), count(len(lock["variants"]), "prompt")]
-    if lock["models"]:
-        sizes.append(count(len(lock["models"]), "model"))
-    methods = measured(estimates)
-    return template("reviewer_readme.txt").render(
-        shown=markdown_text,
-        lock=lock,
-        size=", ".join(sizes),
-        version=str(lock.get("versions", {}).get("quaver", "")),
-        departures=departures(lock),
-        measures={name: (presentation_of(name).axis, method) for name, method in methods.items()},
-        outside=lock.get("collection", {}).get("outside", ""),
-        stayed=source.facts.get("stayed"),
-        has_texts=source.has_texts,
-        withheld=source.withheld,
-        files=sorted(files),
-    )
 
 
 def other_makers(maker: Mapping[str, str]) -> list[str]:
@@ -167,7 +165,10 @@ def first_difference(there: str, now: str) -> str:
     """The first place where two texts differ by more than what another machine's sums may differ by."""
     parts = [_NUMBER.split(text) for text in (there, now)]
     for index, (one, other) in enumerate(zip_longest(*parts, fillvalue="")):
-        if one == other or (index % 2 and _close(one, other)):
+        if one == other or (
+            index % 2
+            and (bool(one and other) and isclose(float(one), float(other), rel_tol=1e-7, abs_tol=1e-9))
+        ):
             continue
         start = index - index % 2  # with the words before a number
         one, other = ("".join(part[start : index + 2]) for part in parts)
@@ -177,7 +178,3 @@ def first_difference(there: str, now: str) -> str:
         one, other = (" ".join(text[shown].split()) for text in (one, other))
         return f"“{one}” stands there, “{other}” comes out"
     return ""
-
-
-def _close(one: str, other: str) -> bool:
-    return bool(one and other) and isclose(float(one), float(other), rel_tol=1e-7, abs_tol=1e-9)

@@ -92,7 +92,7 @@ def _windows(words: tuple[str, ...], length: int) -> Iterator[tuple[str, ...]]:
 
 
 def _whole(text: str) -> set[tuple[str, ...]]:
-    """All words of a text as one run; nothing of a text that is like any other words."""
+    """All words of a text as one run; empty where the text is too short to tell from others."""
     words = _words(text)
     return {words} if len(words) >= 3 or (words and len(text.strip()) >= 16) else set()
 

@@ -84,10 +84,32 @@ def verify(path: str | Path, *, digest: str | None = None, design: str | None = 
             source = Bundle(Path(path), opened, folder)
             found.design = str(source.lock().get("digest", ""))
             compare_design(source, found)
-            _compare_annotations(source, found)
+            # Read the stored answers again, and draw again what was drawn and accepted
+            stored = source.annotations
+            if source.has_answers:
+                _compare_readings(source, stored, found)
+                source.files.write_annotations(stored)
+            for name, part in fields_of(source).items():
+                other = gold_differences(part, annotations_of(part) if name else stored)
+                other += acceptance_differences(part, measurable(part))
+                found.differing += [f"{name}: {one}" if name else one for one in other]
             _compare_derived(source, home / "again", found)
             found.differing += _other_digest("study.lock.json: the design's SHA-256", found.design, design)
-            found.unknown = _unknown(source, digest, design)
+            # What nobody can find out from a bundle
+            own = (source.spec.annotations or source.spec.items).source
+            applies = {
+                "dropped": True,
+                "gold": True,
+                "answers": source.has_answers,
+                "reported": source.has_answers,
+                "labels": not source.has_answers,
+                "texts": not source.has_texts,
+                "withheld": source.withheld > 0,
+                "table": Path(own).name not in source.opened["files"],
+                "design": not design,
+                "digest": not digest,
+            }
+            found.unknown = {name: UNKNOWN[name] for name in applies if applies[name]}
             found.departures = departures(resolved(source))
         return found
 
@@ -97,36 +119,6 @@ def _other_digest(what: str, digest: str, published: str | None) -> list[str]:
     if published is None or published.strip().lower() == digest:
         return []
     return [f"{what} is {digest}, {published.strip()} was published"]
-
-
-def _unknown(source: Bundle, digest: str | None, design: str | None) -> dict[str, str]:
-    """What nobody can find out from a bundle."""
-    own = (source.spec.annotations or source.spec.items).source
-    applies = {
-        "dropped": True,
-        "gold": True,
-        "answers": source.has_answers,
-        "reported": source.has_answers,
-        "labels": not source.has_answers,
-        "texts": not source.has_texts,
-        "withheld": source.withheld > 0,
-        "table": Path(own).name not in source.opened["files"],
-        "design": not design,
-        "digest": not digest,
-    }
-    return {name: UNKNOWN[name] for name in applies if applies[name]}
-
-
-def _compare_annotations(source: Bundle, found: Verification) -> None:
-    """Read the stored answers again, and draw again what was drawn and accepted."""
-    stored = source.annotations
-    if source.has_answers:
-        _compare_readings(source, stored, found)
-        source.files.write_annotations(stored)
-    for name, part in fields_of(source).items():
-        other = gold_differences(part, annotations_of(part) if name else stored)
-        other += acceptance_differences(part, measurable(part))
-        found.differing += [f"{name}: {one}" if name else one for one in other]
 
 
 def _compare_readings(source: Bundle, stored: pl.DataFrame, found: Verification) -> None:

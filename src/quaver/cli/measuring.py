@@ -32,7 +32,6 @@ from quaver.study.imports.import_options import TableOptions
 
 if TYPE_CHECKING:
     from quaver.core.records import Estimate
-    from quaver.study.session import Study
 
 
 def measure_command(
@@ -65,26 +64,24 @@ def measure_command(
             _give(replace(estimate, cell=own | dict(estimate.cell)) for estimate in estimates)
             continue
         say_heading("Study", title)
-        _show(opened, estimates, undefined)
+        from quaver.core.estimate_frame import summarized, undefined_because
+
+        say_quality(opened.quality())
+        measured = [estimate for estimate in estimates if "conclusion" not in estimate.cell]
+        heads, rows = summarized(measured)
+        if len(rows) > 1:
+            show([table(heads, rows, "Summary")])
+        show(
+            estimates_tables([estimate for estimate in estimates if undefined or estimate.value is not None])
+        )
+        if not undefined and (because := undefined_because(measured)):
+            say(f"{because}. `--undefined` lists them.")
 
 
 def _give(estimates: Iterable[Estimate]) -> None:
     """Give estimates, one a line."""
     for estimate in estimates:
         give(partial(asdict, estimate))
-
-
-def _show(opened: Study, estimates: Sequence[Estimate], undefined: bool) -> None:
-    from quaver.core.estimate_frame import summarized, undefined_because
-
-    say_quality(opened.quality())
-    measured = [estimate for estimate in estimates if "conclusion" not in estimate.cell]
-    heads, rows = summarized(measured)
-    if len(rows) > 1:
-        show([table(heads, rows, "Summary")])
-    show(estimates_tables([estimate for estimate in estimates if undefined or estimate.value is not None]))
-    if not undefined and (because := undefined_because(measured)):
-        say(f"{because}. `--undefined` lists them.")
 
 
 def report_command(
@@ -256,14 +253,9 @@ def _estimates_table(estimates: Sequence[Estimate]) -> Group:
     if any("verdict" in estimate.details for estimate in estimates):
         heads.append("verdict")
         for row, estimate in zip(rows, estimates, strict=True):
-            row.append(_verdict(estimate))
+            limit, verdict = (str(estimate.details.get(name, "")) for name in ("limit", "verdict"))
+            row.append(f"{verdict} ({limit})" if limit else verdict)
     return table(heads, rows, title)
-
-
-def _verdict(estimate: Estimate) -> str:
-    """The verdict on an estimate that has a threshold."""
-    limit, verdict = (str(estimate.details.get(name, "")) for name in ("limit", "verdict"))
-    return f"{verdict} ({limit})" if limit else verdict
 
 
 def numbers(estimate: Estimate) -> tuple[str, str]:

@@ -272,7 +272,7 @@ async def in_thread(work: Callable[[], None], name: str) -> BaseException | None
 
 
 async def _guarded(coroutine: Awaitable[_T]) -> _T:
-    """The same, but an exit raised inside does not end the loop's thread."""
+    """Run a coroutine whose exits do not end the loop's thread; what it returns."""
     try:
         return await coroutine
     except (KeyboardInterrupt, SystemExit) as error:

@@ -138,7 +138,32 @@ class Declared:
         self, function: Callable[..., Any], shared: Callable[..., Any], missing: Sequence[str], source: str
     ) -> None:
         self.name, self.function, self.source = function.__name__, function, source
-        self.own, self.__signature__ = _signed(function, shared, missing)
+        # A function's own parameters, and the signature of what is declared
+        of_all = _resolved(shared)
+        common = dict(of_all.parameters)
+        del common["self"], common["options"]
+        first, *options = _resolved(function).parameters.values()
+        own = {option.name: option for option in options}
+        named = first.kind is not first.KEYWORD_ONLY and all(one.kind is one.KEYWORD_ONLY for one in options)
+        if not named or own.keys() & common.keys() or ("missing" in own and not missing):
+            raise TypeError(
+                f"{function.__qualname__}: its own options are keyword-only and have names of their own; "
+                "missing is among them where its treatments are declared"
+            )
+        shown = dict(own)
+        if missing:
+            default = own["missing"].default if "missing" in own else inspect.Parameter.empty
+            default = missing[0] if default is inspect.Parameter.empty else default
+            treatments: Any = Literal[tuple(missing)]
+            if default is None:
+                treatments = treatments | None
+            kind = inspect.Parameter.KEYWORD_ONLY
+            shown["missing"] = inspect.Parameter("missing", kind, default=default, annotation=treatments)
+        parameters = sorted([*shown.values(), *common.values()], key=attrgetter("kind"))
+        self.own, self.__signature__ = (
+            own,
+            inspect.Signature(parameters, return_annotation=of_all.return_annotation),
+        )
         self.__name__, self.__qualname__, self.__module__ = self.name, self.name, function.__module__
         self.__wrapped__ = function
         self.__doc__ = _documented(function.__doc__ or "", shared.__doc__ or "", missing, source)
@@ -154,34 +179,6 @@ class Declared:
     def __repr__(self) -> str:
         """Its name and arguments."""
         return f"<{self.kind} {self.name}{self.__signature__}>"
-
-
-def _signed(
-    function: Callable[..., Any], shared: Callable[..., Any], missing: Sequence[str]
-) -> tuple[Mapping[str, inspect.Parameter], inspect.Signature]:
-    """A function's own parameters, and the signature of what is declared."""
-    of_all = _resolved(shared)
-    common = dict(of_all.parameters)
-    del common["self"], common["options"]
-    first, *options = _resolved(function).parameters.values()
-    own = {option.name: option for option in options}
-    named = first.kind is not first.KEYWORD_ONLY and all(one.kind is one.KEYWORD_ONLY for one in options)
-    if not named or own.keys() & common.keys() or ("missing" in own and not missing):
-        raise TypeError(
-            f"{function.__qualname__}: its own options are keyword-only and have names of their own; "
-            "missing is among them where its treatments are declared"
-        )
-    shown = dict(own)
-    if missing:
-        default = own["missing"].default if "missing" in own else inspect.Parameter.empty
-        default = missing[0] if default is inspect.Parameter.empty else default
-        treatments: Any = Literal[tuple(missing)]
-        if default is None:
-            treatments = treatments | None
-        kind = inspect.Parameter.KEYWORD_ONLY
-        shown["missing"] = inspect.Parameter("missing", kind, default=default, annotation=treatments)
-    parameters = sorted([*shown.values(), *common.values()], key=attrgetter("kind"))
-    return own, inspect.Signature(parameters, return_annotation=of_all.return_annotation)
 
 
 def _resolved(function: Callable[..., Any]) -> inspect.Signature:
@@ -367,29 +364,7 @@ class Measure(Declared):
         Raises:
             MeasureError: The frame or an option cannot be used.
         """
-        own = self._checked(options)
-        resampling = Resampling(confidence_level, resamples, seed)
-        gathered = Gathered.of(annotations)
-        wanted = self.estimands[0] if estimand is None else checked(estimand, self.estimands, "estimand")
-        data = MeasureInput(
-            self, gathered, labels, names_of(by), columns, group, resampling, keep_draws, wanted
-        )
-        taken = partial(self._estimates, own=own)
-        if self.estimands == ("fixed",):
-            estimates = Estimates(taken(data))
-        else:
-            asked = estimand is not None
-            of_prompts = over_prompts(taken, data, estimand=wanted, asked=asked, of_a_set=self.of_a_set)
-            estimates = Estimates(of_prompts)
-        return estimates
-
-    def _checked(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """The function's own options, as it takes them.
-
-        Raises:
-            UnknownName: It has no such option.
-            MeasureError: A value does not fit, or one is missing.
-        """
+        # The function's own options, as it takes them
         known = [name for name in self.__signature__.parameters if name != "annotations"]
         for name in options:
             if name not in known:
@@ -404,10 +379,24 @@ class Measure(Declared):
             raise MeasureError("an option is missing", where=left[0], expected=f"{self.name}(…, {left[0]}=…)")
         if self.missing and found["missing"] is not None:
             checked(found["missing"], self.missing)
-        return {
+        own = {
             name: fitted(self.function, name, value, MeasureError, "{1}") if name in self.own else value
             for name, value in found.items()
         }
+        resampling = Resampling(confidence_level, resamples, seed)
+        gathered = Gathered.of(annotations)
+        wanted = self.estimands[0] if estimand is None else checked(estimand, self.estimands, "estimand")
+        data = MeasureInput(
+            self, gathered, labels, names_of(by), columns, group, resampling, keep_draws, wanted
+        )
+        taken = partial(self._estimates, own=own)
+        if self.estimands == ("fixed",):
+            estimates = Estimates(taken(data))
+        else:
+            asked = estimand is not None
+            of_prompts = over_prompts(taken, data, estimand=wanted, asked=asked, of_a_set=self.of_a_set)
+            estimates = Estimates(of_prompts)
+        return estimates
 
     def _estimates(self, data: MeasureInput, own: Mapping[str, Any]) -> Iterator[Estimate]:
         if self.of_classes and data.labels is not None and data.labels.are_numbers:

@@ -120,7 +120,30 @@ def over_prompts(
     prompts = _Prompts(data)  # after the measure has refused what cannot be read
     estimates = [prompts.counted(estimate) for estimate in taken]
     if widens:
-        widened = _widened(again, data, prompts, estimates, asked=asked, of_a_set=of_a_set)
+        # The measure is taken again with each part of the prompts left out in turn, and whole; items are left
+        # out besides, in few random groups: enough to see how items and prompts interact.
+        crosses = max((estimate.n for estimate in estimates), default=0) <= _MANY_UNITS
+        resampling = replace(data.resampling, resamples=int(crosses), groups=_GROUPS)
+        base = replace(data, resampling=resampling, keep_draws=crosses, estimand="fixed", is_retaken=True)
+        left: dict[Any, list[Estimate]] = defaultdict(list)
+        whole = {}
+        if any(len(prompts.parts_of(estimate)) > 1 for estimate in estimates):
+            whole = {(one.measure, one.place): one for one in again(base)} if crosses else {}
+            for part in prompts.without_one():
+                for one in again(replace(base, gathered=part)):
+                    if one.value is not None and np.isfinite(one.value):
+                        left[one.measure, one.place].append(one)
+        widened = []
+        for estimate in estimates:
+            key = estimate.measure, estimate.place
+            made = estimate
+            if estimate.estimand == "population":  # the measure has made the interval itself
+                made = _for_population(estimate)
+            elif estimate.value is not None and estimate.unit != "row":  # rows say nothing of other prompts
+                made = _crossed(
+                    estimate, prompts.parts_of(estimate), left[key], whole.get(key), of_a_set, asked
+                )
+            widened.append(made if data.keep_draws else replace(made, draws=None))
         families = groupby(widened, key=prompts.cell_of)
         estimates = [estimate for _, some in families for estimate in _readjusted(list(some))]
     elif estimand == "population":
@@ -183,43 +206,6 @@ class _Prompts:
         """The annotations without a part of the prompts, of the cells that have it and others besides."""
         for gone in range(int(self._last.max(initial=-1)) + 1):
             yield self._gathered.rows((self._part != gone) & (self._last >= max(gone, 1)))
-
-
-def _widened(
-    again: Again,
-    data: MeasureInput,
-    prompts: _Prompts,
-    estimates: Sequence[Estimate],
-    *,
-    asked: bool,
-    of_a_set: bool,
-) -> list[Estimate]:
-    """Estimates with intervals over items and prompts.
-
-    The measure is taken again with each part of the prompts left out in turn, and whole; items are left out
-    besides, in few random groups: enough to see how items and prompts interact.
-    """
-    crosses = max((estimate.n for estimate in estimates), default=0) <= _MANY_UNITS
-    resampling = replace(data.resampling, resamples=int(crosses), groups=_GROUPS)
-    base = replace(data, resampling=resampling, keep_draws=crosses, estimand="fixed", is_retaken=True)
-    left: dict[Any, list[Estimate]] = defaultdict(list)
-    whole = {}
-    if any(len(prompts.parts_of(estimate)) > 1 for estimate in estimates):
-        whole = {(one.measure, one.place): one for one in again(base)} if crosses else {}
-        for part in prompts.without_one():
-            for one in again(replace(base, gathered=part)):
-                if one.value is not None and np.isfinite(one.value):
-                    left[one.measure, one.place].append(one)
-    widened = []
-    for estimate in estimates:
-        key = estimate.measure, estimate.place
-        made = estimate
-        if estimate.estimand == "population":  # the measure has made the interval itself
-            made = _for_population(estimate)
-        elif estimate.value is not None and estimate.unit != "row":  # rows say nothing of other prompts
-            made = _crossed(estimate, prompts.parts_of(estimate), left[key], whole.get(key), of_a_set, asked)
-        widened.append(made if data.keep_draws else replace(made, draws=None))
-    return widened
 
 
 def _crossed(

@@ -153,14 +153,7 @@ class ScoreTest:
 
     def _statistic(self, at: float) -> float:
         """The statistic at a value in the unit of outcomes from 0 to 1."""
-        mean = self._restricted(at)
-        score, variance = self._value - at, self._variance(mean * (1 - mean), self._outcome - mean)
-        if abs(score) <= 1e-12:
-            return 0.0
-        return score / max(math.sqrt(max(variance, 0.0)), _TINY)
-
-    def _restricted(self, at: float) -> Floats:
-        """The least-squares fit where the contrast is held at a value, within 0 and 1."""
+        # The least-squares fit where the contrast is held at a value, within 0 and 1
         lever = self.lever
         mean = np.clip(self._fit - lever * ((self._value - at) / float(lever @ lever)), 0.0, 1.0)
         for _ in range(_PASSES):
@@ -169,7 +162,10 @@ class ScoreTest:
                 break
             movable = np.where(lever * gap > 0, mean < 1, mean > 0) * lever
             mean = np.clip(mean + movable * (gap / max(float(movable @ movable), _TINY)), 0.0, 1.0)
-        return mean
+        score, variance = self._value - at, self._variance(mean * (1 - mean), self._outcome - mean)
+        if abs(score) <= 1e-12:
+            return 0.0
+        return score / max(math.sqrt(max(variance, 0.0)), _TINY)
 
     def _dispersion(self, working: Floats, residual: Floats, left: int) -> float:
         """How much more outcomes vary than labels that are there or not, with so many items left over."""

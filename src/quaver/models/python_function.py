@@ -139,10 +139,6 @@ def _response(answer: object, seconds: float) -> Response:
     return error_response(f"the function returned {kind} instead of a text", latency=seconds)
 
 
-def _turns(prompt: Prompt) -> list[dict[str, str]]:
-    return [message._asdict() for message in prompt.messages]
-
-
 class Function(Defaults):
     """A function of the item's text and the prompt.
 
@@ -231,7 +227,7 @@ class Function(Defaults):
         """What the function returns, called with what it takes."""
         texts = (prompt.text,) if self._has_own_prompt else (prompt.text, prompt.question)
         if self._sees_messages:
-            return self._annotate(*texts, messages=_turns(prompt))
+            return self._annotate(*texts, messages=[message._asdict() for message in prompt.messages])
         return self._annotate(*texts)
 
     def _call(self, prompt: Prompt) -> Response:

@@ -205,7 +205,10 @@ class RayWorkers:
                     self._deaths = 0
                     actor.learn(len(group))
                     yield from _answered(group, answers)
-            yield from self._hopeless()
+            for request in [one for one in self._lost if self._tries[one.calls[0].key] >= _TRIES]:
+                self._lost.remove(request)
+                why = f"the Ray worker that was to answer this died {_TRIES} times"
+                yield request, [error_response(why)] * len(request.calls)
             if failed is not None:
                 self._lost.clear()
             begun = time.monotonic() if any(actor.is_ready for actor in self._actors) else begun
@@ -269,17 +272,10 @@ class RayWorkers:
             )
         self._match_the_cluster()
 
-    def _hopeless(self) -> Iterator[Answered]:
-        """Error responses to requests that keep taking workers with them."""
-        for request in [one for one in self._lost if self._tries[one.calls[0].key] >= _TRIES]:
-            self._lost.remove(request)
-            why = f"the Ray worker that was to answer this died {_TRIES} times"
-            yield request, [error_response(why)] * len(request.calls)
-
     # ---------------------------------------------------------------------------------- workers
 
     def _match_the_cluster(self) -> None:
-        """As many workers as are wanted and fit, more where nodes have come."""
+        """Start as many workers as are wanted and fit; more where nodes have joined."""
         if self._actors and not any(actor.is_ready for actor in self._actors):
             for model in self._beside:
                 if model is not self:

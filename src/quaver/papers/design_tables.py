@@ -94,7 +94,12 @@ def lengths(answers: Answers) -> Rows:
     """Prompt and answer length at each level, their change in per cent, and the money for 1,000 calls."""
     changes: dict[tuple[str, str], list[float]] = {}
     for one in answers:
-        fixed = _fixed_lengths(one)
+        # The words of each prompt beside the item's text, as the paper counts them
+        item = one.study.experiment.items[0]
+        fixed = {}
+        for variant in one.variants:
+            shown = sum(len(message.content.split()) for message in messages_of(variant, one.labels, item))
+            fixed[variant.id] = shown - len(PromptWriter(variant, one.labels).text(item).split())
         calls = _per_call(one.part_costs())
         for factor, levels in _factors(one).items():
             each = [
@@ -111,16 +116,6 @@ def lengths(answers: Answers) -> Rows:
     if len(answers) > 1:
         for head, some in changes.items():
             yield MEAN, *head, None, sum(some) / len(some), *(None,) * 6
-
-
-def _fixed_lengths(answers: StoredAnswers) -> dict[str, int]:
-    """The words of each prompt beside the item's text, as the paper counts them."""
-    item = answers.study.experiment.items[0]
-    result = {}
-    for variant in answers.variants:
-        shown = sum(len(message.content.split()) for message in messages_of(variant, answers.labels, item))
-        result[variant.id] = shown - len(PromptWriter(variant, answers.labels).text(item).split())
-    return result
 
 
 def _fixed_at(answers: StoredAnswers, fixed: Mapping[str, int], factor: str, level: str) -> float | None:

@@ -155,12 +155,8 @@ def _names_at(rows: Sequence[Sequence[Value]], star: int) -> list[str]:
     """The names that the rows' mappings have for one of the ``*``."""
     names: dict[str, None] = {}
     for row in rows:
-        names.update(dict.fromkeys(_mappings(row)[star]))
+        names.update(dict.fromkeys([value for value in row if isinstance(value, Mapping)][star]))
     return list(names)
-
-
-def _mappings(row: Sequence[Value]) -> list[Mapping[str, Single]]:
-    return [value for value in row if isinstance(value, Mapping)]
 
 
 def _cells(
@@ -239,7 +235,15 @@ class Layout:
     def of(self, table: PublishedTable, label: str) -> PublishedTable:
         """The printed table of a table, whose notes are those that hold for these answers alone."""
         rows = self._kept(table)
-        values = self._heads(table.columns)
+        # The printed columns with their heads
+        values: dict[str, str] = {}
+        for name, head in self.values.items():
+            start = name.removesuffix("*")
+            if start == name:
+                values[name] = head
+            else:
+                some = [column for column in table.columns if column.startswith(start)]
+                values |= {column: head + column.removeprefix(start) for column in some}
         lacking = any(NOTHING in (row[name] for name in values) for row in rows)
         kept = (note for note in table.notes if lacking or not note.startswith(NO_VALUE))
         notes = (*self.notes, *kept)
@@ -267,18 +271,6 @@ class Layout:
         for row in rows:
             if numbers_of(row[name])[0] == values[0]:
                 row[name] = Markup("<b>{}</b>").format(row[name])
-
-    def _heads(self, columns: Sequence[str]) -> dict[str, str]:
-        """The printed columns with their heads."""
-        heads: dict[str, str] = {}
-        for name, head in self.values.items():
-            start = name.removesuffix("*")
-            if start == name:
-                heads[name] = head
-            else:
-                some = [column for column in columns if column.startswith(start)]
-                heads |= {column: head + column.removeprefix(start) for column in some}
-        return heads
 
     def _grid(self, rows: Sequence[Mapping[str, Cell]], values: Mapping[str, str]) -> Table:
         """The numbers by what their row is about and by their place: what spans the column, and its head."""

@@ -67,7 +67,15 @@ def paraphrases(text: str, postfix: str, count: int, temperature: float, by: Rew
             "paraphrases are sampled", where="temperatures", expected="above 0", found=repr(temperature)
         )
     if callable(by):
-        return _of_function(by, text, count, temperature)
+        found = by(text, count, temperature)
+        if isinstance(found, str) or len(found) != count or not all(isinstance(one, str) for one in found):
+            raise QuaverError(
+                "the paraphraser did not return paraphrases",
+                where="paraphraser",
+                expected=f"a list of {count} texts",
+                found=repr(found)[:120],
+            )
+        return list(found)
     if by == "pegasus":
         engine: Pegasus | Surface = Pegasus(temperatures=[temperature], k=count)
     else:
@@ -80,20 +88,6 @@ def paraphrases(text: str, postfix: str, count: int, temperature: float, by: Rew
         error.where, error.fix = "nr_variations", "ask for fewer, or write original_text with more words"
         raise
     return [paraphrase.text for paraphrase in made]
-
-
-def _of_function(
-    by: Callable[[str, int, float], Sequence[str]], text: str, count: int, temperature: float
-) -> list[str]:
-    found = by(text, count, temperature)
-    if isinstance(found, str) or len(found) != count or not all(isinstance(one, str) for one in found):
-        raise QuaverError(
-            "the paraphraser did not return paraphrases",
-            where="paraphraser",
-            expected=f"a list of {count} texts",
-            found=repr(found)[:120],
-        )
-    return list(found)
 
 
 class _Quiet:

@@ -171,7 +171,7 @@ def inter_scores(
 
 
 def _labels(rows: Rows) -> pl.DataFrame:
-    """Annotations as measures take them."""
+    """The rows as the annotation frame of the measures."""
     return pl.DataFrame(
         {
             "item": [str(row["id"]) for row in rows],

@@ -32,14 +32,26 @@ class _Codebook:
 
     def __init__(self, page: StepPage) -> None:
         self.page, self.begun = page, page.begun
-        self.fields, self.texts = self.begun.fields, self._first_texts()
+        try:
+            column = self.begun.found.text
+        except QuaverError:
+            column = self.begun.column_of("text") or ""
+        self.fields, self.texts = (
+            self.begun.fields,
+            [row.text(column) for row in self.begun.table.rows[:_TEXTS]],
+        )
         self.inputs: list[tuple[Any, Any]] = []
 
     def build(self) -> None:
         """The page's two halves."""
         with ui.element("div").classes("qv-halves"):
             with ui.element("section"):
-                self._ask_question()
+                own = self.begun.options.get("instruction", "")
+                self.question = ui.textarea(
+                    label="Your question about each text", value=own, on_change=self._show
+                )
+                self.question.props("outlined autogrow").classes("qv-wide")
+                self.question.props["placeholder"] = self._instruction()
                 if self.fields:
                     rows = [(one.name, one.why) for one in self.fields]
                     facts_table(("variable", "what it is taken for"), rows, "One answer gives them all")
@@ -59,12 +71,6 @@ class _Codebook:
             self._show_labels([*self._known().items()])
         main_button("Next: the model", self._next)
 
-    def _ask_question(self) -> None:
-        own = self.begun.options.get("instruction", "")
-        self.question = ui.textarea(label="Your question about each text", value=own, on_change=self._show)
-        self.question.props("outlined autogrow").classes("qv-wide")
-        self.question.props["placeholder"] = self._instruction()
-
     def _instruction(self) -> str:
         """The template of the question, or of the plain one."""
         own = self.question.value.strip() or None
@@ -74,13 +80,6 @@ class _Codebook:
         """The language of the words around the user's own."""
         own = self.question.value.strip() or None
         return language_of_prompts(self.begun.options.get("language"), own, self.texts)
-
-    def _first_texts(self) -> list[str]:
-        try:
-            column = self.begun.found.text
-        except QuaverError:
-            column = self.begun.column_of("text") or ""
-        return [row.text(column) for row in self.begun.table.rows[:_TEXTS]]
 
     def _known(self) -> dict[str, str]:
         """The labels so far: those that were given, or those in the table."""
@@ -111,7 +110,7 @@ class _Codebook:
 
     @property
     def _definitions(self) -> dict[str, str]:
-        """Those of them that have a label."""
+        """The definitions by label, of the rows that have a label."""
         return {label: meaning for label, meaning in self._typed() if label}
 
     async def _take_sheet(self, event: events.UploadEventArguments) -> None:

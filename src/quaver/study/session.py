@@ -315,7 +315,7 @@ class Study:
         """
         from quaver.study.analysis.measured_study import MeasuredFields  # loads measures
 
-        return Estimates(MeasuredFields(self.source).measure(name, options))
+        return Estimates(MeasuredFields.of(self.source).measure(name, options))
 
     @guarded
     def estimates(
@@ -342,7 +342,7 @@ class Study:
         """
         from quaver.study.analysis.measured_study import MeasuredFields, MeasuredStudy  # loads measures
 
-        study, wanted = MeasuredFields(self.source), (names,) if isinstance(names, str) else names
+        study, wanted = MeasuredFields.of(self.source), (names,) if isinstance(names, str) else names
         if of == "study":
             return Estimates(study.estimates(wanted))
         estimates = study.each(MeasuredStudy.audit if of == "audit" else MeasuredStudy.charts)
@@ -356,7 +356,7 @@ class Study:
         """
         from quaver.study.analysis.measured_study import MeasuredFields  # loads measures
 
-        return MeasuredFields(self.source).quality()
+        return MeasuredFields.of(self.source).quality()
 
     def verdict(self) -> Card:
         """Whether the labels may be used, why, what moves them, and what to do next.

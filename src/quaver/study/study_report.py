@@ -28,7 +28,7 @@ from quaver.study.sources.study_source import StudySource
 
 def verdict(study: StudySource, now: StudyStatus | None = None) -> Card:
     """The verdict on a study's labels as a card; of fields, that of each with the worst in the headline."""
-    parts = MeasuredFields(study).parts
+    parts = MeasuredFields.of(study).parts
     return card_of_fields({name: _card(part, resolved(part.study, now)) for name, part in parts.items()})
 
 
@@ -71,7 +71,7 @@ def _collected(study: StudySource, now: StudyStatus | None) -> dict[str, Any]:
 
 def report(study: StudySource, folder: Path) -> Path:
     """Write a study's report to a folder; its path."""
-    (path, *_), _ = written_pages(MeasuredFields(study), folder)
+    (path, *_), _ = written_pages(MeasuredFields.of(study), folder)
     check_outgoing(written_report(path))
     return path
 

@@ -69,8 +69,16 @@ def answer(study: ViewedStudy, given: Given) -> dict[str, Any]:
         if db is not None and against is not None and against < snapshot.width:
             beside = column_document(snapshot.design.columns[against])
             other = {"column": beside, "prompt": _prompt(db, known.get((row, against)))}
+        text, fields = study.snapshot.item_texts([row])[row], study.snapshot.item_fields(row)
         return {
-            "item": _item(study, view, row),
+            "item": (
+                view.item_line(row)
+                | {
+                    "id": study.snapshot.ids[row],
+                    "text": text[:LONGEST],
+                    "fields": {name: str(value)[:_LONGEST_FIELD] for name, value in fields.items()},
+                }
+            ),
             "column": column_document(column),
             "neighbours": _neighbours(study, view, row, column.at),
             "siblings": siblings(study, view.scope, row, _MOST_SIBLINGS),
@@ -82,16 +90,6 @@ def answer(study: ViewedStudy, given: Given) -> dict[str, Any]:
             **_read(study, view, row, by_evaluator),
             **_stored(study, db, column, number),
         }
-
-
-def _item(study: ViewedStudy, view: GridView, row: int) -> dict[str, Any]:
-    """An item in full."""
-    text, fields = study.snapshot.item_texts([row])[row], study.snapshot.item_fields(row)
-    return view.item_line(row) | {
-        "id": study.snapshot.ids[row],
-        "text": text[:LONGEST],
-        "fields": {name: str(value)[:_LONGEST_FIELD] for name, value in fields.items()},
-    }
 
 
 def _neighbours(study: ViewedStudy, view: GridView, row: int, column: int) -> dict[str, Any] | None:

@@ -312,7 +312,7 @@ class Scope:
         return self._where(choices[word])
 
     def _absent(self, value: Value) -> pl.Expr:
-        """Answers or items without something."""
+        """Answers or items that lack what ``no:`` names."""
         name = self._name_of(value.text)
         if name is None or (name in FIELDS and name not in _ABSENT):
             raise _unknown(value.text, [*_ABSENT, *self._own], "field that may be absent")

@@ -207,7 +207,19 @@ class Snapshot:
             cells = ("row", "column", "evaluator", "legend", pl.col("confidence").cast(pl.Float32))
             placed = self._placed(self._annotations)
             known = placed.select(*cells, "truncated", "looping", *_quotes(placed))
-            self.answers = with_reasons(known.collect(engine="streaming"))
+            answers = known.collect(engine="streaming")
+            # An answer has another reason if it quotes other words than most answers to its item with its
+            # label do; of several such words, the first.
+            alike = ["row", "evaluator", "legend"]
+            places = answers.drop_nulls("quote_start").select(*alike, "quote_start", "quote_end")
+            starts = places.select(*alike, at="quote_start").unique()
+            within = (pl.col("quote_start") <= pl.col("at")) & (pl.col("at") < pl.col("quote_end"))
+            counted = places.join(starts, on=alike).filter(within).group_by(*alike, "at").len()
+            most = counted.sort("len", "at", descending=[True, False]).unique(
+                alike, keep="first", maintain_order=True
+            )
+            joined = answers.join(most.drop("len"), on=alike, how="left", maintain_order="left")
+            self.answers = joined.with_columns(other_reason=~within).drop("at", "quote_start", "quote_end")
 
     @contextmanager
     def _whole(self) -> Iterator[None]:
@@ -314,20 +326,3 @@ def _quotes(annotations: pl.LazyFrame) -> list[pl.Expr]:
     ]
     status = pl.col("quote_status").cast(pl.String) if "quote_status" in known else pl.lit(None, pl.String)
     return [*place, (status == "invented").alias("invented")]
-
-
-def with_reasons(answers: pl.DataFrame) -> pl.DataFrame:
-    """Answers with ``other_reason``: whether they quote other words than most with the same label do.
-
-    These are the words that most answers to an item with that label quote, of several such the first.
-    """
-    alike = ["row", "evaluator", "legend"]
-    places = answers.drop_nulls("quote_start").select(*alike, "quote_start", "quote_end")
-    starts = places.select(*alike, at="quote_start").unique()
-    within = (pl.col("quote_start") <= pl.col("at")) & (pl.col("at") < pl.col("quote_end"))
-    counted = places.join(starts, on=alike).filter(within).group_by(*alike, "at").len()
-    most = counted.sort("len", "at", descending=[True, False]).unique(
-        alike, keep="first", maintain_order=True
-    )
-    joined = answers.join(most.drop("len"), on=alike, how="left", maintain_order="left")
-    return joined.with_columns(other_reason=~within).drop("at", "quote_start", "quote_end")

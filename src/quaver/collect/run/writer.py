@@ -133,16 +133,6 @@ class Writer:
 
     def flush(self) -> None:
         """Write the group."""
-        self._note_traffic()
-        with self._changed:
-            group, self._group, self._size, self._weight = self._group, [], 0, 0
-            self._changed.notify_all()
-        if group:
-            self._write(group)
-        self.put_off()
-        self._watch(self._progress)
-
-    def _note_traffic(self) -> None:
         for name, asked in self._asked.items():
             if asked.meter is None:
                 continue
@@ -151,6 +141,13 @@ class Writer:
             self._progress.waits[name] = asked.meter.waits
             if (traffic := asked.meter.take()) != NO_TRAFFIC:
                 self._store.add_traffic(asked.source, traffic)
+        with self._changed:
+            group, self._group, self._size, self._weight = self._group, [], 0, 0
+            self._changed.notify_all()
+        if group:
+            self._write(group)
+        self.put_off()
+        self._watch(self._progress)
 
     def _write(self, kept: Sequence[tuple[str, Sequence[Answered], Sequence[Receipt]]]) -> None:
         """Write what was kept; where that fails, it stays for another try."""
@@ -171,18 +168,15 @@ class Writer:
         self._progress.count(written)
         spent = self._budget.spent
         self._progress.tokens, self._progress.money = spent.tokens, spent.money
-        self._journal.stored(_notable(written), self._progress)
+        self._journal.stored(
+            [one for one in written if any(response.finish == "error" for response in one[1])], self._progress
+        )
 
     def close(self) -> None:
         """Keep nobody waiting any more."""
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
-
-
-def _notable(group: Sequence[Answered]) -> list[Answered]:
-    """The answers of which the journal has something to say."""
-    return [one for one in group if any(response.finish == "error" for response in one[1])]
 
 
 def _as_stored(answered: Answered, unfit: Mapping[bytes, Response]) -> Answered:

@@ -53,25 +53,21 @@ def _tables() -> frozenset[tuple[str, str, str | None]]:
         return frozenset(db.execute("SELECT type, name, sql FROM sqlite_master"))
 
 
-def check_tables(db: sqlite3.Connection, path: Path, schema: str = "main") -> None:
-    """Check that tables, indexes, views and triggers are those that Quaver creates."""
-    found = frozenset(db.execute(f"SELECT type, name, sql FROM {schema}.sqlite_master"))
-    other = sorted({str(name) for _, name, _ in found ^ _tables()})
-    if other:
-        raise StoreError(
-            "the tables of these responses are damaged",
-            where=str(path),
-            expected="the tables that Quaver creates",
-            found="other definitions of " + ", ".join(other[:5]),
-            fix=REPAIR,
-        )
-
-
 def is_without_tables(db: sqlite3.Connection, path: Path, schema: str = "main") -> bool:
     """Whether a process was killed before it had created a store's tables."""
     version = int(db.execute(f"PRAGMA {schema}.user_version").fetchone()[0])
     if version == VERSION:
-        check_tables(db, path, schema)
+        # Check that tables, indexes, views and triggers are those that Quaver creates
+        found = frozenset(db.execute(f"SELECT type, name, sql FROM {schema}.sqlite_master"))
+        other = sorted({str(name) for _, name, _ in found ^ _tables()})
+        if other:
+            raise StoreError(
+                "the tables of these responses are damaged",
+                where=str(path),
+                expected="the tables that Quaver creates",
+                found="other definitions of " + ", ".join(other[:5]),
+                fix=REPAIR,
+            )
         return False
     if version or db.execute(f"SELECT 1 FROM {schema}.sqlite_master").fetchone():
         raise other_version(path, version)
@@ -224,7 +220,7 @@ class Database:
         self._insert_flat(sql, flat, width)
 
     def _insert_flat(self, sql: str, values: list[Any], width: int) -> None:
-        """The same for rows whose values follow each other."""
+        """Insert rows whose values follow each other."""
         begin, marks = 0, f"({','.join('?' * width)})"
         most = self.db.getlimit(sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER)
         for rows in _ROWS:

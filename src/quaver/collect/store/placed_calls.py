@@ -56,7 +56,7 @@ class Calls:
         return self._unfollowed(errors).total()
 
     def _unfollowed(self, errors: bool) -> Counter[str]:
-        """The same, by model."""
+        """How many follow-ups of each model cannot be asked, as no answer can be quoted."""
         finishes = [finish for finish in UNFOLLOWED if errors or finish != "error"]
         # Written out, because SQLite uses a partial index only for a literal.
         ended = " UNION ALL ".join(f"SELECT id FROM responses WHERE finish = '{one}'" for one in finishes)

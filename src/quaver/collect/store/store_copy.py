@@ -23,19 +23,15 @@ def copy_store(source: Path, target: Path) -> None:
         with closing(sqlite3.connect(target, isolation_level=None)) as db:
             # It says which annotation frame is current in the study's own folder.
             db.execute("DELETE FROM meta WHERE name = 'annotations'")
-            _without_batches(db)
+            # A copy asks nothing, so it cannot collect what is out.
+            names = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            for table in names & {"batches", "batch_requests", "batch_calls"}:
+                db.execute(f"DELETE FROM {table}")
             db.execute("VACUUM")
     except sqlite3.Error as error:
         raise StoreError(
             "the stored responses cannot be copied", where=str(source), found=str(error)
         ) from error
-
-
-def _without_batches(db: sqlite3.Connection) -> None:
-    """A copy asks nothing, so it cannot collect what is out."""
-    names = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    for table in names & {"batches", "batch_requests", "batch_calls"}:
-        db.execute(f"DELETE FROM {table}")
 
 
 def _without_unplaced(db: sqlite3.Connection) -> dict[str, list[str]]:

@@ -88,14 +88,6 @@ def request_keys(
     return shared, keys
 
 
-def follow_up_key(condition: blake2b, added: Sequence[Message], followed: bytes) -> bytes:
-    """The key of a follow-up that quotes an answer."""
-    state = condition.copy()
-    state.update(b"".join([_bytes(*message) for message in added]))
-    state.update(followed)
-    return state.digest()
-
-
 Stored = Callable[[Sequence[bytes]], Mapping[bytes, Response]]
 """Says which of some keys are answered, and with what."""
 
@@ -277,7 +269,10 @@ class _Cell(NamedTuple):
     def quoting(self, follow_up: FollowUp, followed: Request, call: Call, answer: str) -> Request:
         """The request of a follow-up that quotes an answer."""
         added = follow_up.messages((), answer)
-        key = follow_up_key(self.shared, added, call.key)
+        state = self.shared.copy()
+        state.update(b"".join([_bytes(*message) for message in added]))
+        state.update(call.key)
+        key = state.digest()
         prompt = followed.prompt._replace(messages=_with(followed.prompt.messages, added))
         calls = (Call(key, self.position, call.item, call.repeat, call.key),)
         return Request(followed.model, prompt, self.decoding, self.choices, _seed(key), calls)

@@ -100,7 +100,11 @@ def resolve(spec: StudySpec, source: Positions, keeper: Keeper | None = None) ->
     """Load the items, make the variants, and cross them with decodings and models."""
     labels = spec.task.label_set()
     items, spare = load_items(spec, source)
-    _check_options(labels, items, source)
+    for column in labels.options:
+        if column not in items[0].fields:
+            raise UnknownName("column", column, items[0].fields, where=source.where("task", "options"))
+    for item in items if labels.options else ():
+        options_of(item, labels)
     check_spec_syntax(spec, source)
     prompt, texts = prompt_of(spec, labels), tuple(spec.items.text.values())
     shown = LabelSet(()) if isinstance(labels, Codebook) else labels  # families change no field's labels
@@ -145,11 +149,3 @@ def follow_ups_of(spec: StudySpec, source: Positions) -> dict[str, FollowUp]:
                 )
         result[follow_up.title] = built("follow_ups", follow_up, source, loc, "name")
     return result
-
-
-def _check_options(labels: LabelSet, items: Sequence[Item], source: Positions) -> None:
-    for column in labels.options:
-        if column not in items[0].fields:
-            raise UnknownName("column", column, items[0].fields, where=source.where("task", "options"))
-    for item in items if labels.options else ():
-        options_of(item, labels)

@@ -51,11 +51,12 @@ def fitting(variants: Sequence[Variant], only: Only, where: str) -> set[str]:
 
 def _never(problem: str, only: Only, where: str) -> SpecError:
     expected = "a combination of the other factors' levels that the study has"
-    return SpecError(problem, where=where, expected=expected, found=_in_words(only))
-
-
-def _in_words(only: Only) -> str:
-    return " and ".join(f"{factor} is {' or '.join(levels)}" for factor, levels in only.items())
+    return SpecError(
+        problem,
+        where=where,
+        expected=expected,
+        found=" and ".join(f"{factor} is {' or '.join(levels)}" for factor, levels in only.items()),
+    )
 
 
 def sampled(

@@ -36,7 +36,16 @@ def options_of(item: Item, labels: LabelSet) -> list[str]:
     if len(columns) > 1:
         found = [item.fields.get(column) for column in columns]
     else:
-        found = _listed(item, columns[0])
+        column = columns[0]
+        cell = listed(item.fields.get(column))
+        if cell is None:
+            raise ItemError(
+                f"item {item.id} has no list of options",
+                where=f"{place_of(item)}: {column}",
+                expected='a list, in CSV as JSON: ["one option", "another"]',
+                found=repr(item.fields.get(column))[:120],
+            )
+        found = [option.get("text") if isinstance(option, Mapping) else option for option in cell]
         columns = columns * len(found)
     texts = ["" if option is None else str(option).strip() for option in found]
     if len(texts) != len(labels.labels):
@@ -55,18 +64,6 @@ def options_of(item: Item, labels: LabelSet) -> list[str]:
             found="an empty cell" if len(labels.options) > 1 else str(texts)[:120],
         )
     return texts
-
-
-def _listed(item: Item, column: str) -> list[Any]:
-    cell = listed(item.fields.get(column))
-    if cell is None:
-        raise ItemError(
-            f"item {item.id} has no list of options",
-            where=f"{place_of(item)}: {column}",
-            expected='a list, in CSV as JSON: ["one option", "another"]',
-            found=repr(item.fields.get(column))[:120],
-        )
-    return [option.get("text") if isinstance(option, Mapping) else option for option in cell]
 
 
 def listed(cell: Any) -> list[Any] | None:

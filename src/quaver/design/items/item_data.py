@@ -92,7 +92,16 @@ def column_template(column: str) -> str:
 def _columns(data: Any, where: str) -> dict[str, list[Any]]:
     """The columns of a table, their values as the library has them."""
     if isinstance(data, Mapping):
-        return _of_mapping(data, where)
+        columns = {}
+        for name, values in data.items():
+            if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+                raise _no_table(data, where, f"{name}: {excerpt(values)}")
+            columns[str(name)] = list(values)
+        if len({len(values) for values in columns.values()}) > 1:
+            lengths = [f"{name}: {len(values):,}" for name, values in columns.items()]
+            found = ", ".join(lengths[:6])
+            raise ItemError("the columns differ in length", where=where, expected="one length", found=found)
+        return columns
     if isinstance(data, list | tuple):
         return _of_list(data, where)
     try:
@@ -122,20 +131,6 @@ def _of_frame(data: Any, where: str) -> dict[str, list[Any]]:
         return pl.DataFrame(data).to_dict(as_series=False)
     except (TypeError, ValueError, pl.exceptions.PolarsError):
         return {TEXT: pl.Series(data).to_list()}
-
-
-def _of_mapping(data: Mapping[Any, Any], where: str) -> dict[str, list[Any]]:
-    """A mapping of columns."""
-    columns = {}
-    for name, values in data.items():
-        if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
-            raise _no_table(data, where, f"{name}: {excerpt(values)}")
-        columns[str(name)] = list(values)
-    if len({len(values) for values in columns.values()}) > 1:
-        lengths = [f"{name}: {len(values):,}" for name, values in columns.items()]
-        found = ", ".join(lengths[:6])
-        raise ItemError("the columns differ in length", where=where, expected="one length", found=found)
-    return columns
 
 
 def _of_list(data: Sequence[Any], where: str) -> dict[str, list[Any]]:

@@ -55,7 +55,14 @@ def load_items(spec: StudySpec, source: Positions) -> tuple[list[Item], list[Ite
         seed = asked.seed if asked.seed is not None else derive(spec.seed, "items", "sample")
         draw = random.Random(seed)
         chosen = set(draw.sample(range(len(items)), asked.sample))
-        beside = _more_gold(items, chosen, asked.more_gold or 0, draw)
+        # Items outside the sample that have a gold label, at random: one of each label that it lacks first
+        others = [index for index, item in enumerate(items) if item.known_gold and index not in chosen]
+        draw.shuffle(others)
+        lacking = {label: index for index in others for label in items[index].known_gold.items()}
+        for index in chosen:
+            for label in items[index].known_gold.items():
+                lacking.pop(label, None)
+        beside = set(list(dict.fromkeys([*lacking.values(), *others]))[: asked.more_gold or 0])
         spare = [item for index, item in enumerate(items) if index not in chosen | beside]
         items = [
             replace(item, beside=True) if index in beside else item
@@ -65,17 +72,6 @@ def load_items(spec: StudySpec, source: Positions) -> tuple[list[Item], list[Ite
     if asked.examples is not None:
         spare = _items_of(asked.examples, spec, source, ("items", "examples"))
     return items, spare
-
-
-def _more_gold(items: Sequence[Item], chosen: set[int], most: int, draw: random.Random) -> set[int]:
-    """Items outside the sample that have a gold label, at random: one of each label that it lacks first."""
-    others = [index for index, item in enumerate(items) if item.known_gold and index not in chosen]
-    draw.shuffle(others)
-    lacking = {label: index for index in others for label in items[index].known_gold.items()}
-    for index in chosen:
-        for label in items[index].known_gold.items():
-            lacking.pop(label, None)
-    return set(list(dict.fromkeys([*lacking.values(), *others]))[:most])
 
 
 def _items_of(

@@ -76,7 +76,11 @@ def _of_harness(record: Mapping[str, Any]) -> dict[str, Any]:
         answer = scores.index(max(scores))
     found = {"item": record["doc_id"], "answer": answer, "gold": record.get("target")}
     doc = record.get("doc")
-    noted = {name: cell for name, cell in doc.items() if _is_plain(cell)} if isinstance(doc, dict) else {}
+    noted = (
+        {name: cell for name, cell in doc.items() if (not isinstance(cell, list | dict))}
+        if isinstance(doc, dict)
+        else {}
+    )
     return noted | found | {"filter": record.get("filter")}
 
 
@@ -95,10 +99,6 @@ def _of_evals(spec: Mapping[str, Any], events: Sequence[Placed]) -> list[Placed]
         noted = {"text": prompt, "answer": data.get("sampled"), "gold": data.get("expected")}
         row.update({name: cell for name, cell in noted.items() if cell is not None})
     return list(rows.values())
-
-
-def _is_plain(cell: Any) -> bool:
-    return not isinstance(cell, list | dict)
 
 
 @contextmanager

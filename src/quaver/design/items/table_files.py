@@ -113,7 +113,10 @@ def read_rows(
             fix="save it as .xlsx" if ending in _LIKE_SPREADSHEETS else "save the table as CSV in UTF-8",
         )
     with _translated(path, encoding, hint), little_garbage():
-        how = {"encoding": _bom_aware(encoding), "separator": separator}
+        how = {
+            "encoding": "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding,
+            "separator": separator,
+        }
         rows = reader(path, {**how, "sheet": sheet, "quote": quote, "hint": hint})
         return rows[further_headers(rows[:2]) :]
 
@@ -184,10 +187,6 @@ def _likely(path: Path) -> str:
     """The encoding that a spreadsheet probably wrote: UTF-16 by its first bytes, or Western European."""
     with path.open("rb") as file:
         return "utf-16" if file.read(2) in (b"\xff\xfe", b"\xfe\xff") else "cp1252"
-
-
-def _bom_aware(encoding: str) -> str:
-    return "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding
 
 
 def _delimited(usual: str) -> _Reader:

@@ -105,7 +105,17 @@ def translated(
     }
     more = f" (and {len(counted) - 1} more)" if len(counted) > 1 else ""
     if kind == "extra_forbidden":
-        return _unknown_key(first, model, where(*where_it_is), beside, more)
+        name, known = str(first["loc"][-1]), _keys(model, first["loc"][:-1])
+        known += beside if len(first["loc"]) == 1 else ()
+        guess = nearest(name, known)
+        fix = f"did you mean {guess!r}?" if guess else "remove it"
+        return SpecError(
+            f"unknown key {name!r}{more}",
+            where=where(*where_it_is),
+            expected=f"one of {', '.join(sorted(set(known)))}" if known else None,
+            found=name,
+            fix=(belongs(name, first["input"]) if model is StudySpec else None) or fix,
+        )
     if kind == "missing":
         return _missing(first, model, where(*where_it_is), more)
     if kind == "value_error":
@@ -130,22 +140,6 @@ def _real(complaints: list[Any]) -> list[Any]:
     wrong = {tuple(one["loc"][:-1]) for one in complaints} | {tuple(one["loc"][:-2]) for one in complaints}
     found = [one for one in complaints if one["type"] != "too_short" or tuple(one["loc"]) not in wrong]
     return found or complaints
-
-
-def _unknown_key(
-    first: Mapping[str, Any], model: type[BaseModel], where: str, beside: Sequence[str], more: str
-) -> SpecError:
-    name, known = str(first["loc"][-1]), _keys(model, first["loc"][:-1])
-    known += beside if len(first["loc"]) == 1 else ()
-    guess = nearest(name, known)
-    fix = f"did you mean {guess!r}?" if guess else "remove it"
-    return SpecError(
-        f"unknown key {name!r}{more}",
-        where=where,
-        expected=f"one of {', '.join(sorted(set(known)))}" if known else None,
-        found=name,
-        fix=(belongs(name, first["input"]) if model is StudySpec else None) or fix,
-    )
 
 
 def _missing(first: Mapping[str, Any], model: type[BaseModel], where: str, more: str) -> SpecError:
@@ -263,7 +257,9 @@ class Positions:
 
     def where(self, *loc: str | int) -> str:
         """``study.yaml:12: items.text`` for a path of keys and positions in the file."""
-        field = _dotted(loc)
+        field = ""
+        for part in loc:
+            field += f"[{part}]" if isinstance(part, int) else f".{part}" if field else part
         if self.path is None:
             return field or "study"
         line = self._line(loc)
@@ -297,13 +293,6 @@ class Positions:
         return line
 
 
-def _dotted(loc: Sequence[str | int]) -> str:
-    text = ""
-    for part in loc:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
-    return text
-
-
 def read_study(
     study: str | Path | Mapping[str, Any], kept: Mapping[str, Path] | None = None
 ) -> tuple[StudySpec, Positions]:
@@ -334,16 +323,7 @@ def read_study(
             found=excerpt(document),
             fix="`quaver init` writes one to start from",
         )
-    _refuse_keys(document, source)
-    return read_part(StudySpec, with_labels_alike(document), source, ()), source
-
-
-def _refuse_keys(document: Mapping[str, Any], source: Positions) -> None:
-    """Refuse an API key before anything else: it would end up in prompts, lock and report.
-
-    Raises:
-        SpecError: The study contains a variable's value, or a model's options contain what looks like a key.
-    """
+    # Refuse an API key before anything else: it would end up in prompts, lock and report
     name_keys(document)
     keys = Keys()
     for loc, text in texts_in(document):
@@ -360,6 +340,7 @@ def _refuse_keys(document: Mapping[str, Any], source: Positions) -> None:
             fix="remove it; `key:` of a model names the variable that holds it; change the key if others may "
             "have seen the file",
         )
+    return read_part(StudySpec, with_labels_alike(document), source, ()), source
 
 
 def read_part(

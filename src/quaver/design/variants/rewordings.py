@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Protocol
 
 from quaver.core import registry
@@ -74,8 +74,14 @@ class Paraphrases:
         plugin = registry.load("paraphrasers", engine)
         self._name = engine
         self._engines: dict[str, Paraphraser] = {}
-        if each is not None:
-            _check_each(each, options)
+        if each is not None and ("model" in options or not each or len(set(each)) < len(each)):
+            raise SpecError(
+                "models that reword for themselves are named once each, in place of `model`",
+                where="each",
+                expected="names of the study's models",
+                found=str(list(each)),
+                fix="remove `model`, or what is named twice",
+            )
         for model in each or [""]:
             given = {**options, "model": model} if model else options
             beside = ("use", "engine", "each", "factor")
@@ -136,15 +142,4 @@ class Paraphrases:
             family="paraphrases",
             engine=self._name,
             **paraphrase.origin,
-        )
-
-
-def _check_each(each: Sequence[str], options: Mapping[str, Any]) -> None:
-    if "model" in options or not each or len(set(each)) < len(each):
-        raise SpecError(
-            "models that reword for themselves are named once each, in place of `model`",
-            where="each",
-            expected="names of the study's models",
-            found=str(list(each)),
-            fix="remove `model`, or what is named twice",
         )

@@ -137,7 +137,7 @@ def _beside(data: MeasureInput, token: str) -> MeasureInput:
 
 
 def _alone(cell: Cell, stated: Floats, bins: int) -> tuple[Estimate, ...]:
-    """ECE, and confidence less accuracy."""
+    """The estimates of the stated confidence's ECE, and of its mean less the accuracy."""
     answers = graded(cell, stated)
     means = {"stated": _mean(answers.confidence), "right": _mean(answers.right)}
     error = calibration_error(cell, _statistic(cell, "ece", answers, means), answers, bins)
@@ -150,7 +150,7 @@ def _alone(cell: Cell, stated: Floats, bins: int) -> tuple[Estimate, ...]:
 
 
 def _less_token(cell: Cell, stated: Floats, token: Floats, bins: int) -> tuple[Estimate, ...]:
-    """The same less that of token confidence, on the answers that have both."""
+    """How much larger ECE and overconfidence are than those of token confidence, on answers with both."""
     answers, other = graded(cell, stated, token), graded(cell, token, stated)
     means = {"stated": _mean(answers.confidence), "token": _mean(other.confidence)}
     first, second = (calibration_error(cell, Statistic(method=""), one, bins) for one in (answers, other))
@@ -169,7 +169,7 @@ def _less_token(cell: Cell, stated: Floats, token: Floats, bins: int) -> tuple[E
 
 
 def _statistic(cell: Cell, kind: str, answers: Graded, details: Mapping[str, float | None]) -> Statistic:
-    """What is said of one of the measures, which has no value yet."""
+    """The statistic of one of the measures, without its value."""
     known = {name: value for name, value in details.items() if value is None or np.isfinite(value)}
     count = np.bincount(answers.item, minlength=answers.items)
     return Statistic(

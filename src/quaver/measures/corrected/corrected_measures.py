@@ -195,26 +195,22 @@ def _accuracies(data: MeasureInput, missing: Missing) -> Iterator[Estimate]:
             here, prediction = shares[:, prompt], filled(gold.cell.numbers["confidence"][:, prompt])
             if shares.shape[1] > 1:
                 prediction = (here * (together - here)).sum(1) / (shares.shape[1] - 1)
-            yield _accuracy(gold, prompt, here, prediction, missing)
-
-
-def _accuracy(gold: GoldCell, prompt: int, here: Floats, prediction: Floats, missing: Missing) -> Estimate:
-    cell = gold.cell
-    answered = (cell.codes[:, prompt] >= 0).sum(1)
-    every = answered + (cell.unanswered[:, prompt].sum(1) if missing == "wrong" else 0)
-    right = here[np.arange(len(here)), gold.gold] * answered / np.maximum(every, 1)
-    right = np.where(gold.gold >= 0, right, np.nan)
-    kept = gold.known & (every > 0)
-    made = Correcting(cell, kept, gold.regression(right, kept), prediction, _ENDS)
-    details, known = made.beside(), right[kept & np.isfinite(right)]
-    if known.size and np.ptp(known) == 0 and known[0] in _ENDS:
-        level = cell.resampling.confidence_level
-        details["exact_bound"] = tuple(clopper_pearson(int(known.sum()), known.size, level))
-    shape = Statistic(
-        method="share of right labels among gold labels drawn by design, corrected by agreement with other "
-        "prompts",
-        where=cell.strata[prompt],
-        excluded=gold.excluded,
-        details=details,
-    )
-    return cell.estimated(made.statistic(made.corrected, shape))
+            cell = gold.cell
+            answered = (cell.codes[:, prompt] >= 0).sum(1)
+            every = answered + (cell.unanswered[:, prompt].sum(1) if missing == "wrong" else 0)
+            right = here[np.arange(len(here)), gold.gold] * answered / np.maximum(every, 1)
+            right = np.where(gold.gold >= 0, right, np.nan)
+            kept = gold.known & (every > 0)
+            made = Correcting(cell, kept, gold.regression(right, kept), prediction, _ENDS)
+            details, known = made.beside(), right[kept & np.isfinite(right)]
+            if known.size and np.ptp(known) == 0 and known[0] in _ENDS:
+                level = cell.resampling.confidence_level
+                details["exact_bound"] = tuple(clopper_pearson(int(known.sum()), known.size, level))
+            shape = Statistic(
+                method="share of right labels among gold labels drawn by design, corrected by agreement with "
+                "other prompts",
+                where=cell.strata[prompt],
+                excluded=gold.excluded,
+                details=details,
+            )
+            yield cell.estimated(made.statistic(made.corrected, shape))

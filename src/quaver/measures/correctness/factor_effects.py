@@ -158,7 +158,9 @@ def _of_factor(
             method = f"{plain.method}, unanswered {treatment(missing)}"
             plain = replace(plain, method=method, excluded=judged.excluded)
         if outcome == "f1":
-            plain = replace(plain, warnings=_unseen(cell, judged))
+            gold = cell.gold_codes[judged.asked.any((1, 2))].tolist()
+            weighed = {*cell.expected, *np.unique(cell.codes[judged.asked]).tolist()} - {-1}
+            plain = replace(plain, warnings=() if cell.gold is None or weighed <= {*gold} else (UNSEEN,))
         for row, level in enumerate(levels):
             yield replace(plain, column=row, where={"factor": factor, "level": level})
         details = {"against": "the mean of the others" if reference is None else reference}
@@ -222,10 +224,3 @@ def _outcomes(
     by_label = np.stack([sums(kept, label) for kept, label in parts], 3)
     each = [f1_statistic(by_label[:, level]) for level in range(levels)]
     yield "f1", lambda weights: np.stack([one(weights)[:, 0] for one in each], 1), why
-
-
-def _unseen(cell: Cell, judged: Judged) -> tuple[str, ...]:
-    """A warning where a label counts in F1 that no gold label is."""
-    gold = cell.gold_codes[judged.asked.any((1, 2))].tolist()
-    weighed = {*cell.expected, *np.unique(cell.codes[judged.asked]).tolist()} - {-1}
-    return () if cell.gold is None or weighed <= {*gold} else (UNSEEN,)

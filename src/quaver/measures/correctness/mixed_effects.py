@@ -243,13 +243,8 @@ def _together(fit: _Fit, tested: Sequence[int], groups: int, least: float) -> di
     return {"p": max(least, float(special.fdtrc(q, groups - q, wald * (groups - q) / (q * (groups - 1)))))}
 
 
-class _Counted(NamedTuple):
-    """Right answers, and answers, by item and combination of the formula's columns; the terms; the item."""
-
-    right: Floats
-    asked: Floats
-    matrix: Floats
-    item: Ints
+_Counted = tuple[Floats, Floats, Floats, Ints]
+"""Right answers, and answers, by item and combination of the formula's columns; the terms; the item."""
 
 
 class _Fit(NamedTuple):
@@ -335,7 +330,7 @@ def _fitted(rows: pl.DataFrame, formula: str, units: Sequence[str]) -> tuple[Seq
     first = np.unique(codes, return_index=True)[1]
     item = combine(codes_of, rows.height).codes[first].astype(np.int64)
     right, asked = (np.bincount(codes, one).astype(np.float64) for one in (y, np.ones(y.size)))
-    counted = _Counted(right, asked, matrix[first], item)
+    counted = (right, asked, matrix[first], item)
     theta, covariance, scores, likelihood = _maximum(counted)
     widest = codes_of[0][1].codes[first][np.unique(item, return_index=True)[1]].astype(np.int64)
     sums = _by_item(widest, scores)
@@ -345,9 +340,9 @@ def _fitted(rows: pl.DataFrame, formula: str, units: Sequence[str]) -> tuple[Seq
 
 def _maximum(counted: _Counted) -> tuple[Floats, Floats, Floats, float]:
     """The parameters, their covariance, what each item adds to the slope there, and the log likelihood."""
-    share = (counted.right.sum() + 0.5) / (counted.asked.sum() + 1)
-    even = np.full(counted.right.size, special.logit(share))
-    start = np.append(np.linalg.lstsq(counted.matrix, even, rcond=None)[0], 1.0)
+    right, asked, matrix, _ = counted
+    even = np.full(right.size, special.logit((right.sum() + 0.5) / (asked.sum() + 1)))
+    start = np.append(np.linalg.lstsq(matrix, even, rcond=None)[0], 1.0)
 
     def objective(theta: Floats) -> tuple[float, Floats]:
         likelihood, scores = _likelihood(counted, theta)
@@ -361,7 +356,15 @@ def _maximum(counted: _Counted) -> tuple[Floats, Floats, Floats, float]:
     # at a standard deviation of 0 it is on the edge of what it can be, and moves no coefficient
     inner = slice(None) if theta[-1] > _DIFFERENCE * 10 else slice(-1)
     try:
-        covariance[inner, inner] = np.linalg.inv(_hessian(counted, theta)[inner, inner])
+        # Of the negative log likelihood
+        rows = []
+        for index in range(theta.size):
+            step = np.zeros(theta.size)
+            step[index] = _DIFFERENCE * max(1.0, abs(theta[index]))
+            above, below = (_likelihood(counted, theta + sign * step)[1].sum(0) for sign in (1, -1))
+            rows.append((below - above) / (2 * step[index]))
+        hessian = np.array(rows)
+        covariance[inner, inner] = np.linalg.inv(np.asarray((hessian + hessian.T) / 2)[inner, inner])
     except np.linalg.LinAlgError:
         covariance[:] = np.nan
     if lost := int((~(np.diag(covariance)[:-1] > 0)).sum()):
@@ -391,42 +394,30 @@ def _by_item(item: Ints, values: Floats) -> Floats:
 
 def _likelihood(counted: _Counted, theta: Floats) -> tuple[float, Floats]:
     """The log likelihood, and what each item adds to its slope."""
-    fixed, sd = counted.matrix @ theta[:-1], float(theta[-1])
+    right, asked, matrix, item = counted
+    fixed, sd = matrix @ theta[:-1], float(theta[-1])
     mode, width = _modes(counted, fixed, sd)
     z = mode[:, None] + np.sqrt(2.0) * width[:, None] * _NODES
-    eta = fixed[:, None] + sd * z[counted.item]
-    fit = _by_item(
-        counted.item, counted.right[:, None] * eta - counted.asked[:, None] * np.logaddexp(0.0, eta)
-    )
+    eta = fixed[:, None] + sd * z[item]
+    fit = _by_item(item, right[:, None] * eta - asked[:, None] * np.logaddexp(0.0, eta))
     terms = fit - z**2 / 2 + np.log(_WEIGHTS) + _NODES**2
     whole = special.logsumexp(terms, axis=1)
-    residual = counted.right[:, None] - counted.asked[:, None] * special.expit(eta)
-    left = np.exp(terms - whole[:, None])[counted.item] * residual
-    slopes = np.column_stack([counted.matrix * left.sum(1)[:, None], (left * z[counted.item]).sum(1)])
-    return float((whole + np.log(width) - 0.5 * np.log(np.pi)).sum()), _by_item(counted.item, slopes)
+    residual = right[:, None] - asked[:, None] * special.expit(eta)
+    left = np.exp(terms - whole[:, None])[item] * residual
+    slopes = np.column_stack([matrix * left.sum(1)[:, None], (left * z[item]).sum(1)])
+    return float((whole + np.log(width) - 0.5 * np.log(np.pi)).sum()), _by_item(item, slopes)
 
 
 def _modes(counted: _Counted, fixed: Floats, sd: float) -> tuple[Floats, Floats]:
     """Where each item's likelihood times the normal curve is highest, and how wide it is there."""
-    mode = np.zeros(int(counted.item.max()) + 1)
+    right, asked, _, item = counted
+    mode = np.zeros(int(item.max()) + 1)
     for _ in range(_STEPS):
-        share = special.expit(fixed + sd * mode[counted.item])
-        bend = 1 + _by_item(counted.item, sd**2 * counted.asked * share * (1 - share))
-        slope = _by_item(counted.item, sd * (counted.right - counted.asked * share))
+        share = special.expit(fixed + sd * mode[item])
+        bend = 1 + _by_item(item, sd**2 * asked * share * (1 - share))
+        slope = _by_item(item, sd * (right - asked * share))
         step = np.clip((slope - mode) / bend, -2.0, 2.0)
         if np.abs(step).max(initial=0.0) < _NEAR:
             break
         mode = mode + step
     return mode, 1 / np.sqrt(bend)
-
-
-def _hessian(counted: _Counted, theta: Floats) -> Floats:
-    """Of the negative log likelihood."""
-    rows = []
-    for index in range(theta.size):
-        step = np.zeros(theta.size)
-        step[index] = _DIFFERENCE * max(1.0, abs(theta[index]))
-        above, below = (_likelihood(counted, theta + sign * step)[1].sum(0) for sign in (1, -1))
-        rows.append((below - above) / (2 * step[index]))
-    hessian = np.array(rows)
-    return np.asarray((hessian + hessian.T) / 2)

@@ -350,7 +350,11 @@ def _differences(
                 **({"hypothesis": "equal accuracy"} if len(names) == 2 else {}),  # either side of one test
                 "accuracy": float(own[some, index].mean()),
                 "reference_accuracy": float(beside.mean()),
-                **mcnemar(apart[some, index], _units(cell.units, some), single=single),
+                **mcnemar(
+                    apart[some, index],
+                    None if cell.units.clusters is None else cell.units.clusters[some],
+                    single=single,
+                ),
             },
         )
 
@@ -362,10 +366,6 @@ def _others(own: Floats) -> Floats:
     left = count - known
     rest = total - np.where(known, own, 0)
     return quotient(rest, left)
-
-
-def _units(units: Units, some: Any) -> Any:
-    return None if units.clusters is None else units.clusters[some]
 
 
 @guarded

@@ -215,7 +215,13 @@ def prompt_choice(answers: ModelAnswers) -> Iterator[Estimate]:
     """
     if len(answers.prompts) < 2:
         return
-    mute = _mute(answers)
+    # The prompts of whose answers surely too many have no label
+    mute = []
+    for prompt in answers.prompts:
+        own = answers.where(pl.col("variant") == prompt)
+        bare = own.share("mute", "", pl.col("label").is_null(), together=len(answers.prompts))
+        if (bare.low or 0.0) > _MUTE:
+            mute.append(prompt)
     odd = _odd(answers, mute)
     yield _broken(answers, mute, odd)
     without = [*mute, *(gap.cell["variant"] for gap in odd)]
@@ -224,18 +230,25 @@ def prompt_choice(answers: ModelAnswers) -> Iterator[Estimate]:
         named = {"without": without, "mute": mute, "prompts": len(left)}
         yield from _rest(answers.where(pl.col("variant").is_in(left)), named)
     if answers.has_gold:
-        yield from _best(answers)
-
-
-def _mute(answers: ModelAnswers) -> list[str]:
-    """The prompts of whose answers surely too many have no label."""
-    mute = []
-    for prompt in answers.prompts:
-        own = answers.where(pl.col("variant") == prompt)
-        bare = own.share("mute", "", pl.col("label").is_null(), together=len(answers.prompts))
-        if (bare.low or 0.0) > _MUTE:
-            mute.append(prompt)
-    return mute
+        # What speaks for the prompt that is right most often
+        prompts = len(answers.prompts)
+        best = _most_right(answers)
+        where, about = {"variant": best.cell["variant"]}, {"prompts": prompts}
+        (share,) = at_once([best], prompts)
+        yield replace(complement(share, "best_prompt_wrong"), details=about)
+        alone = answers.where(pl.col("variant") == where["variant"])
+        (agreement,) = at_once(alone.take(gold)[:1], prompts)
+        yield replace(agreement, measure="best_prompt_gold_agreement", cell={**agreement.cell, **where})
+        gaps = [
+            gap
+            for gap in answers.take(differences, missing="wrong")
+            if gap.cell.get("variant") == where["variant"]
+        ]
+        for better in at_once([gap for gap in gaps if gap.value is not None], prompts):
+            details = {**about, "p": _p(answers, where["variant"])}
+            better = replace(better, measure="best_prompt_better", details=details)
+            is_sure = details["p"] <= (1 - LEVEL) / 2 or better.low is None
+            yield better if is_sure else replace(better, low=min(better.low or 0.0, 0.0))
 
 
 def _odd(answers: ModelAnswers, mute: Sequence[str]) -> list[Estimate]:
@@ -286,28 +299,6 @@ def _most_right(answers: ModelAnswers) -> Estimate:
     each = answers.take(accuracy, by=["variant"], missing="wrong")
     right = [share for share in each if share.measure == "accuracy"]
     return max(right, key=lambda share: (share.number, -answers.prompts.index(share.cell["variant"])))
-
-
-def _best(answers: ModelAnswers) -> Iterator[Estimate]:
-    """What speaks for the prompt that is right most often."""
-    prompts = len(answers.prompts)
-    best = _most_right(answers)
-    where, about = {"variant": best.cell["variant"]}, {"prompts": prompts}
-    (share,) = at_once([best], prompts)
-    yield replace(complement(share, "best_prompt_wrong"), details=about)
-    alone = answers.where(pl.col("variant") == where["variant"])
-    (agreement,) = at_once(alone.take(gold)[:1], prompts)
-    yield replace(agreement, measure="best_prompt_gold_agreement", cell={**agreement.cell, **where})
-    gaps = [
-        gap
-        for gap in answers.take(differences, missing="wrong")
-        if gap.cell.get("variant") == where["variant"]
-    ]
-    for better in at_once([gap for gap in gaps if gap.value is not None], prompts):
-        details = {**about, "p": _p(answers, where["variant"])}
-        better = replace(better, measure="best_prompt_better", details=details)
-        is_sure = details["p"] <= (1 - LEVEL) / 2 or better.low is None
-        yield better if is_sure else replace(better, low=min(better.low or 0.0, 0.0))
 
 
 def _p(answers: ModelAnswers, best: str) -> float:

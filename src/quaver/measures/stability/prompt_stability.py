@@ -213,15 +213,10 @@ def original_agreement(
             yield cell.estimated(statistic)
 
 
-def _variant_columns(data: MeasureInput) -> list[str]:
-    """The columns whose combinations are the variants."""
-    names = (data.columns or {}).get("variant", "variant")
-    return [names] if isinstance(names, str) else list(names)
-
-
 def _marked(data: MeasureInput) -> list[str]:
     """The variants that the column ``original`` marks as such; none where there is no such column."""
-    gathered, variant = data.gathered, _variant_columns(data)[0]
+    names = (data.columns or {}).get("variant", "variant")
+    gathered, variant = data.gathered, ([names] if isinstance(names, str) else list(names))[0]
     if not {"original", variant} <= set(gathered.columns):
         return []
     frame = gathered.read(["original", variant]).unique()

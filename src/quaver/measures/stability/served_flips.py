@@ -6,9 +6,10 @@ replaces a snapshot under the same name. Answers of both are then mixed in one s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
+from functools import partial
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,26 +28,6 @@ _PAIRS: Final = 200
 """About so many pairs of prompts are compared; of more prompts, each with those that follow it."""
 
 _NAMES: Final = {"served_host": "host", "served_snapshot": "snapshot"}
-
-
-class _Counts(NamedTuple):
-    """Pairs of answers by two prompts (or the same) and item: of two sources, of one; and those that differ.
-
-    Each of shape (items, pairs of prompts).
-    """
-
-    apart: Floats
-    apart_differ: Floats
-    same: Floats
-    same_differ: Floats
-
-    def gap(self, weights: Floats) -> Floats:
-        """Σ_s w_s (D_apart − D_same) / Σ_s w_s, with w_s = apart_s same_s / (apart_s + same_s)."""
-        apart, apart_differ, same, same_differ = (weights @ one for one in self)
-        both = apart + same
-        above = quotient(apart_differ * same - same_differ * apart, both)
-        weight = np.nansum(quotient(apart * same, both), 1, keepdims=True)
-        return quotient(np.nansum(above, 1, keepdims=True), weight)
 
 
 @measure(
@@ -117,22 +98,32 @@ def _between(cell: Cell, sources: Floats, name: str) -> Statistic:
     if len(there) < 2:
         return statistic
     counts = _counted(cell, np.where(answered, sources, -1).astype(np.int64))
-    if not ((counts.apart.sum(0) > 0) & (counts.same.sum(0) > 0)).any():
+    apart, apart_differ, same, same_differ = counts
+    if not ((apart.sum(0) > 0) & (same.sum(0) > 0)).any():
         return replace(statistic, reason="no two answers to compare within one and between two")
-    gap = float(counts.gap(np.ones((1, len(cell.items))))[0, 0])
-    flips = float(counts.apart_differ.sum() + counts.same_differ.sum())
-    explained = gap * float(counts.apart.sum()) / max(1.0, flips)
+    under = partial(_gap, counts)
+    flips = float(apart_differ.sum() + same_differ.sum())
+    explained = float(under(np.ones((1, len(cell.items))))[0, 0]) * float(apart.sum()) / max(1.0, flips)
     return replace(
         statistic,
-        under=counts.gap,
+        under=under,
         reason=None,
-        n=cell.units.touched(np.asarray((counts.apart + counts.same).any(1))),
+        n=cell.units.touched(np.asarray((apart + same).any(1))),
         details={"sources": len(there), "explained": max(0.0, min(1.0, explained))},
     )
 
 
-def _counted(cell: Cell, sources: Ints) -> _Counts:
-    """The pairs of answers of each pair of prompts."""
+def _gap(counts: Sequence[Floats], weights: Floats) -> Floats:
+    """Σ_s w_s (D_apart − D_same) / Σ_s w_s, with w_s = apart_s same_s / (apart_s + same_s)."""
+    apart, apart_differ, same, same_differ = (weights @ one for one in counts)
+    both = apart + same
+    above = quotient(apart_differ * same - same_differ * apart, both)
+    weight = np.nansum(quotient(apart * same, both), 1, keepdims=True)
+    return quotient(np.nansum(above, 1, keepdims=True), weight)
+
+
+def _counted(cell: Cell, sources: Ints) -> list[Floats]:
+    """Pairs of answers of two sources, those that differ, of one, those that differ: by item and prompts."""
     settings = [(where.get("model"), where.get("decoding")) for where in cell.strata]
     reach = max(1, _PAIRS // max(1, len(settings)))
     columns: list[list[NDArray[np.float64]]] = [[], [], [], []]
@@ -142,7 +133,7 @@ def _counted(cell: Cell, sources: Ints) -> _Counts:
                 for column, counted in zip(columns, _of_pair(cell, sources, first, second), strict=True):
                     column.append(counted)
     empty = np.zeros((len(cell.items), 0))
-    return _Counts(*(np.stack(column, 1) if column else empty for column in columns))
+    return [np.stack(column, 1) if column else empty for column in columns]
 
 
 def _of_pair(cell: Cell, sources: Ints, first: int, second: int) -> Iterator[Floats]:

@@ -225,7 +225,13 @@ def _alpha(cell: Cell, name: str, ratings: Ints, what: str, level: Level | None)
     bare = int((ratings[:, :, 1:] < 0).all((1, 2)).sum())
     counted = {"item without the coder's label": bare} if bare else {}
     rated = replace(cell, grid=ratings.astype(np.int32), marks=None, counted=counted)
-    percent = _percent(ratings)
+    # The share of pairs of raters that agree, among those that both rated
+    same = both = 0
+    for one, two in combinations(range(ratings.shape[2]), 2):
+        known = (ratings[:, :, one] >= 0) & (ratings[:, :, two] >= 0)
+        both += int(known.sum())
+        same += int((known & (ratings[:, :, one] == ratings[:, :, two])).sum())
+    percent = same / both if both else None
     details = {} if percent is None else {"percent": percent}
     return alpha_over_strata(
         rated,
@@ -236,13 +242,3 @@ def _alpha(cell: Cell, name: str, ratings: Ints, what: str, level: Level | None)
         where=where,
         details=details,
     )
-
-
-def _percent(ratings: Ints) -> float | None:
-    """The share of pairs of raters that agree, among those that both rated."""
-    same = both = 0
-    for one, two in combinations(range(ratings.shape[2]), 2):
-        known = (ratings[:, :, one] >= 0) & (ratings[:, :, two] >= 0)
-        both += int(known.sum())
-        same += int((known & (ratings[:, :, one] == ratings[:, :, two])).sum())
-    return same / both if both else None

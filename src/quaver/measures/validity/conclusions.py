@@ -305,7 +305,7 @@ def majority(codes: NDArray[np.int32], labels: int) -> Floats:
 
 
 def _smaller_side(lever: Floats, units: Ints) -> float:
-    """As how many units the smaller side of a contrast counts."""
+    """Kish's effective number of units on the smaller side of a contrast."""
     sizes = []
     for sign in (1.0, -1.0):
         weights = np.maximum(sign * lever, 0.0)

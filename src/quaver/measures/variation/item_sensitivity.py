@@ -91,7 +91,7 @@ def sensitivity(
 
 
 def _shape(cell: Cell, method: str, missing: Missing) -> Statistic:
-    """What is said of a number of a cell, whichever items it is about."""
+    """The statistic of a cell with its method, warnings and exclusions, without its value."""
     if missing == "category":
         return Statistic(method=method, warnings=never_labelled(cell))
     return Statistic(method=method, excluded=cell.counted)

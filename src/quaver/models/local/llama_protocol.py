@@ -11,11 +11,6 @@ from quaver.models._defaults import plain_text, sendable, too_long
 from quaver.models.served.server_reply import response_in
 
 
-def begun_answer(messages: Sequence[Message]) -> str:
-    """The beginning of the answer, which the engine repeats in its reply."""
-    return sendable(messages[-1].content) if messages[-1].role == "assistant" else ""
-
-
 def continues(messages: Sequence[Message], before: Sequence[Message]) -> bool:
     """Whether a prompt continues a whole earlier one, including a begun answer."""
     if not before:
@@ -49,7 +44,14 @@ def responses_of(reply: Mapping[str, Any], request: Request, read: int | None) -
     usage = reply["usage"]
     prompt, answered = int(usage["prompt_tokens"]), int(usage["completion_tokens"])
     cached = int(usage.get("prompt_tokens_details", {}).get("cached_tokens", 0))
-    drawn, begun = len(reply["choices"]), begun_answer(request.prompt.messages)
+    drawn, begun = (
+        len(reply["choices"]),
+        (
+            sendable(request.prompt.messages[-1].content)
+            if request.prompt.messages[-1].role == "assistant"
+            else ""
+        ),
+    )
     together = {"completion_tokens_of_request": answered, "answers_of_request": drawn} if drawn > 1 else None
     return [
         response_in(

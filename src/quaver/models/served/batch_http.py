@@ -429,5 +429,5 @@ class AnthropicBatches(HttpBatches):
         return sum(_counts(batch, *_COUNTS)) == requests
 
     def _results(self, batch: str, look: Look) -> list[str]:
-        """Those of this server, whatever address it names."""
+        """The paths of the results on this server, whatever address the batch names."""
         return [f"{self._path(batch)}/results"]

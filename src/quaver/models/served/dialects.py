@@ -90,7 +90,16 @@ def _values(server: Preset, request: Request) -> Values:
     if request.schema and server.schema:
         values["schema"] = {"name": "answer", "strict": True, "schema": json.loads(request.schema)}
     elif request.choices and server.choice == "json_schema":
-        values["schema"] = {"name": LABEL, "strict": True, "schema": _one_of(request.choices)}
+        values["schema"] = {
+            "name": LABEL,
+            "strict": True,
+            "schema": {
+                "type": "object",
+                "properties": {LABEL: {"type": "string", "enum": list(request.choices)}},
+                "required": [LABEL],
+                "additionalProperties": False,
+            },
+        }
         values["max_tokens"] += ROOM
     return values
 
@@ -103,16 +112,6 @@ def asked_of(server: Preset, request: Request) -> dict[str, Any]:
     asked["stop"] = list(request.decoding.stop) or None
     asked["schema"] = "schema" if request.schema else "labels" if request.choices else None
     return asked
-
-
-def _one_of(choices: Sequence[str]) -> dict[str, Any]:
-    """The schema of an object whose label is one of the choices."""
-    return {
-        "type": "object",
-        "properties": {LABEL: {"type": "string", "enum": list(choices)}},
-        "required": [LABEL],
-        "additionalProperties": False,
-    }
 
 
 def is_plain(messages: Sequence[Message]) -> bool:

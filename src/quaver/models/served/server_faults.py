@@ -156,7 +156,11 @@ def read_failure(
         this model.
     """
     error = _error(content)
-    message, codes = _message(error), {str(error.get(name)) for name in ("code", "type")}
+    found = error.get("message") or error.get("detail") or ""
+    message, codes = (
+        printable(" ".join(str(found).split())[:300]),
+        {str(error.get(name)) for name in ("code", "type")},
+    )
     summary = f"HTTP {status}" + (f": {message}" if message else "")
     if status in (400, 413, 422) and (
         codes & {"context_length_exceeded", "exceed_context_size_error"} or _OVERFLOW.search(message)
@@ -172,7 +176,15 @@ def read_failure(
     if status == 400 and _POOR.search(message):
         status = 402
     if 300 <= status < 400:
-        return _sends_elsewhere(status, headers.get("location", ""), address)
+        # Redirects are not followed: a key is for the server that the study names
+        where = headers.get("location", "").partition("?")[0][:200]
+        where = "" if "@" in where else where
+        return ModelError(
+            "the server redirects elsewhere",
+            where=address.url,
+            found=f"HTTP {status}" + (f", to {where}" if where else ""),
+            fix="if the model is there, give that address as `base_url:`, up to and including /v1",
+        )
     field = error.get("param")
     refused = _refusal(status, message, address)
     if isinstance(refused, RateLimited) or status == 401 or (status == 404 and not _SENTENCE.search(message)):
@@ -254,19 +266,6 @@ _SENTENCE = re.compile(r"deprecat|retired|no endpoints|only supported|not suppor
 """What a server says with 404 when it knows the model."""
 
 
-def _sends_elsewhere(status: int, location: str, address: Address) -> ModelError:
-    """Redirects are not followed: a key is for the server that the study names."""
-    # A query, or what comes before an @, may be secret.
-    where = location.partition("?")[0][:200]
-    where = "" if "@" in where else where
-    return ModelError(
-        "the server redirects elsewhere",
-        where=address.url,
-        found=f"HTTP {status}" + (f", to {where}" if where else ""),
-        fix="if the model is there, give that address as `base_url:`, up to and including /v1",
-    )
-
-
 def _error(content: bytes) -> dict[str, Any]:
     """The error object in a reply, however the server wraps it."""
     try:
@@ -279,11 +278,6 @@ def _error(content: bytes) -> dict[str, Any]:
         return {"message": str(reply)}
     error = reply.get("error", reply)
     return error if isinstance(error, dict) else {"message": str(error)}
-
-
-def _message(error: Mapping[str, Any]) -> str:
-    found = error.get("message") or error.get("detail") or ""
-    return printable(" ".join(str(found).split())[:300])
 
 
 _LONGEST = 300

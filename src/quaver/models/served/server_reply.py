@@ -28,7 +28,20 @@ def read_reply(
     completion: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None,
 ) -> tuple[Response, str]:
     """The response in a reply, and the host that answered for the server, where it names one."""
-    reply = parsed_reply(content)
+    # A reply as an object
+    if not content.strip():
+        raise Passing("the reply is empty")
+    try:
+        reply = json.loads(content)
+    except (ValueError, RecursionError):
+        begins = content[:60].decode("utf-8", "replace")
+        raise Passing(f"the reply is not JSON: {begins!r}") from None
+    if not isinstance(reply, dict):
+        raise Passing("the reply is not an object")
+    error = reply.get("error")
+    if error and not reply.get("choices"):
+        message = error.get("message") if isinstance(error, dict) else error
+        raise Passing(f"the reply is an error: {str(message)[:200]}")
     reply = completion(reply) if completion else reply
     choices = objects_in(reply.get("choices"))
     choices.sort(key=lambda one: token_count(one.get("index")) or 0)
@@ -63,24 +76,6 @@ def _no_answer(reply: Mapping[str, Any], choices: Sequence[Mapping[str, Any]]) -
     reason = str(feedback.get("blockReason")) if isinstance(feedback, dict) else reason
     words = reply.get("message") or reply.get("detail") or reply.get("error") or reason
     return "the reply holds no answer" + (f": {printable(words)[:200]}" if words else "")
-
-
-def parsed_reply(content: bytes) -> dict[str, Any]:
-    """A reply as an object."""
-    if not content.strip():
-        raise Passing("the reply is empty")
-    try:
-        reply = json.loads(content)
-    except (ValueError, RecursionError):
-        begins = content[:60].decode("utf-8", "replace")
-        raise Passing(f"the reply is not JSON: {begins!r}") from None
-    if not isinstance(reply, dict):
-        raise Passing("the reply is not an object")
-    error = reply.get("error")
-    if error and not reply.get("choices"):
-        message = error.get("message") if isinstance(error, dict) else error
-        raise Passing(f"the reply is an error: {str(message)[:200]}")
-    return reply
 
 
 def object_in(value: object) -> Mapping[str, Any]:
@@ -174,7 +169,10 @@ def _tokens(logprobs: Mapping[str, Any], most: int) -> tuple[Token, ...]:
             return ()
         beside = zip(texts, values, tops, strict=True)
         places = [(*pair, list(object_in(top).items())) for *pair, top in beside if pair[1] is not None]
-    return tuple(token._replace(top=_likeliest(token.top, most)) for token in valid_tokens(places))
+    return tuple(
+        token._replace(top=tuple(sorted(token.top, key=lambda pair: -pair[1])[:most]))
+        for token in valid_tokens(places)
+    )
 
 
 def _pair(place: Mapping[str, Any]) -> tuple[Any, Any]:
@@ -183,10 +181,6 @@ def _pair(place: Mapping[str, Any]) -> tuple[Any, Any]:
 
 def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _likeliest(pairs: Sequence[tuple[str, float]], most: int) -> tuple[tuple[str, float], ...]:
-    return tuple(sorted(pairs, key=lambda pair: -pair[1])[:most])
 
 
 def unwrapped(response: Response, choices: Sequence[str]) -> Response:

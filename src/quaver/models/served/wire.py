@@ -121,7 +121,11 @@ class Wire:
         if fault.status not in (400, 404, 422, 501):
             return False
         field = self._field(fault, body)
-        if field and field not in self.changes and not self._is_needed(field):
+        if (
+            field
+            and field not in self.changes
+            and not any(field in names and knob in self.needed for knob, names in self.dialect.fields.items())
+        ):
             return self._change(field, words, body)
         roles = [one.get("role") for one in body.get("messages", ()) if isinstance(one, dict)]
         if _SYSTEM.search(f"{fault.field} {words}") and "system" in roles and "system" not in self.changes:
@@ -162,9 +166,6 @@ class Wire:
                     one: self.changes[field] for one in ("logprobs", "top_logprobs") if one in body
                 }
         return True
-
-    def _is_needed(self, field: str) -> bool:
-        return any(field in names and knob in self.needed for knob, names in self.dialect.fields.items())
 
     # ------------------------------------------------------------------ what comes back
 

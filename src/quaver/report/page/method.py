@@ -67,6 +67,17 @@ def method_details(results: Results, cost: Table) -> str:
     accurate = [estimate.method.partition(";")[0] for estimate in of_measures(estimates, "accuracy")]
     measures = [str(one.get("use", "")) for one in lock.get("study", {}).get("measures") or ()]
     measures += [measure_of(name) or name for name in results.measures]
+    # How often each text was asked about under each decoding
+    found: dict[str, set[int]] = {}
+    for condition in lock.get("conditions", ()):
+        if not condition.get("follow_up"):
+            found.setdefault(str(condition.get("decoding")), set()).add(int(condition.get("repeats", 1)))
+    # What the study asks of its labels: each criterion with its limit
+    asked = [estimate for estimate in estimates if "limit" in estimate.details]
+    named = (
+        f"{in_words(estimate.measure.removeprefix('readiness_'))} {estimate.details['limit']}"
+        for estimate in asked
+    )
     return paragraph(
         "method.txt",
         results=results,
@@ -80,9 +91,9 @@ def method_details(results: Results, cost: Table) -> str:
         sampled=decodings_in_words(lock),
         hosts=hosts_in_words(lock),
         own_limits=any(one.get("max_tokens") for one in lock.get("variants", ())),
-        asked_times=_asked_times(lock.get("conditions", ())),
+        asked_times={name: sorted(times) for name, times in found.items()},
         measures=[in_words(name) for name in dict.fromkeys(measures)],
-        thresholds=_thresholds(estimates),
+        thresholds=list(dict.fromkeys(named)),
         accurate=list(
             dict.fromkeys(one.replace("unanswered", "answers without a label") for one in accurate if one)
         ),
@@ -138,25 +149,6 @@ def _engines(results: Results) -> list[dict[str, Any]]:
 
 def _values(levels: Iterable[Mapping[str, Any]], key: str) -> list[float]:
     return sorted({float(level[key]) for level in levels if isinstance(level.get(key), (int, float))})
-
-
-def _asked_times(conditions: Iterable[Mapping[str, Any]]) -> dict[str, list[int]]:
-    """How often each text was asked about under each decoding."""
-    found: dict[str, set[int]] = {}
-    for condition in conditions:
-        if not condition.get("follow_up"):
-            found.setdefault(str(condition.get("decoding")), set()).add(int(condition.get("repeats", 1)))
-    return {name: sorted(times) for name, times in found.items()}
-
-
-def _thresholds(estimates: Iterable[Estimate]) -> list[str]:
-    """What the study asks of its labels: each criterion with its limit."""
-    asked = [estimate for estimate in estimates if "limit" in estimate.details]
-    named = (
-        f"{in_words(estimate.measure.removeprefix('readiness_'))} {estimate.details['limit']}"
-        for estimate in asked
-    )
-    return list(dict.fromkeys(named))
 
 
 def _scopes(estimates: Iterable[Estimate]) -> list[str]:

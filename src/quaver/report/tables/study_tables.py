@@ -46,8 +46,23 @@ def page_tables(results: Results, deviations: Deviations | None, behind: Behind 
     """The tables by name, those without rows among them."""
     accepted = results.lock.get("accepted", {})
     flips = tuple(tally(kind, kind) for kind in ("same", "gained", "lost", "changed"))
+    # What could not be measured and why, similar cells together
+    grouped: dict[tuple[str, str], list[Estimate]] = {}
+    for estimate in results.undefined:
+        grouped.setdefault((estimate.measure, estimate.reason or "no reason given"), []).append(estimate)
+    columns = (
+        *(text("measure", lambda pair: pair[0][0]), text("reason", lambda pair: pair[0][1])),
+        *(tally("estimates", lambda pair: len(pair[1])), text("where", lambda pair: _where(pair[1]))),
+    )
     tables = {
-        "readiness": estimates_table(_criteria(results), (text("threshold", "limit"),)),
+        "readiness": estimates_table(
+            results.in_order(
+                estimate
+                for estimate in results.estimates
+                if estimate.measure.startswith("readiness_") and "verdict" in estimate.details
+            ),
+            (text("threshold", "limit"),),
+        ),
         "statuses": statuses(results),
         "compliance": estimates_table(
             results.in_order(defined(_audited(results, "compliance"))), (text("reasons (times)", _failures),)
@@ -59,7 +74,7 @@ def page_tables(results: Results, deviations: Deviations | None, behind: Behind 
         ),
         "worst-items": worst_items_table(results, deviations, behind),
         "cost": cost_table(behind.costs() if behind else pl.DataFrame()),
-        "unmeasured": undefined_table(results),
+        "unmeasured": listed(grouped.items(), columns),
         "left-out": left_out_table(results),
         "accepted": accepted_table(accepted),
         "treatment": listed(
@@ -76,15 +91,6 @@ def page_tables(results: Results, deviations: Deviations | None, behind: Behind 
 def _audited(results: Results, measure: str) -> list[Estimate]:
     """What the audit of the answers measured, and what the study's file asked for of it."""
     return [estimate for estimate in results.audit if estimate.measure.startswith(measure)]
-
-
-def _criteria(results: Results) -> list[Estimate]:
-    """Each criterion of the study's profiles."""
-    return results.in_order(
-        estimate
-        for estimate in results.estimates
-        if estimate.measure.startswith("readiness_") and "verdict" in estimate.details
-    )
 
 
 def _failures(estimate: Estimate) -> str:
@@ -157,18 +163,6 @@ def paid_model(cost: Mapping[str, Any]) -> str:
 def _money(cost: Mapping[str, Any]) -> str:
     money = cost["money"]
     return "unknown" if money is None else f"{money:,.4f}" if money else "0"
-
-
-def undefined_table(results: Results) -> Table:
-    """What could not be measured and why, similar cells together."""
-    grouped: dict[tuple[str, str], list[Estimate]] = {}
-    for estimate in results.undefined:
-        grouped.setdefault((estimate.measure, estimate.reason or "no reason given"), []).append(estimate)
-    columns = (
-        *(text("measure", lambda pair: pair[0][0]), text("reason", lambda pair: pair[0][1])),
-        *(tally("estimates", lambda pair: len(pair[1])), text("where", lambda pair: _where(pair[1]))),
-    )
-    return listed(grouped.items(), columns)
 
 
 def _where(estimates: Sequence[Estimate]) -> str:

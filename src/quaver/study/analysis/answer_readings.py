@@ -149,11 +149,12 @@ def _examples(study: StudySource, answers: pl.DataFrame) -> list[dict[str, Any]]
     examples = []
     for row in shown.iter_rows(named=True):
         read = {"read": row[_OWN] or None, "marked": row[MARKED] or None}
-        examples.append({"item": row["item"], "text": _ends(row["output"] or ""), **read})
+        line = " ".join((row["output"] or "").split())
+        examples.append(
+            {
+                "item": row["item"],
+                "text": (line if len(line) <= 2 * _PART else f"{line[:_PART]} … {line[-_PART:]}"),
+                **read,
+            }
+        )
     return examples
-
-
-def _ends(text: str) -> str:
-    """How an answer begins and ends, on one line."""
-    line = " ".join(text.split())
-    return line if len(line) <= 2 * _PART else f"{line[:_PART]} … {line[-_PART:]}"

@@ -174,7 +174,13 @@ def _stored(chunk: Sequence[Any], where: str) -> pl.DataFrame:
     try:
         stored = pl.DataFrame(chunk, schema=dict(_SCHEMA), orient="row")
         texts = stored.select("output", "thinking", "instrument").iter_rows()
-        read = [(_thinking(output, own), terms and record_text(terms)) for output, own, terms in texts]
+        read = [
+            (
+                ("\n\n".join(one for one in (own, without_thinking(str(output))[1]) if one) or None),
+                terms and record_text(terms),
+            )
+            for output, own, terms in texts
+        ]
         schema = dict.fromkeys(("thinking", "instrument"), pl.String)
         received = pl.col("received").mul(1e6).cast(pl.Int64).cast(pl.Datetime("us", "UTC"))
         return stored.with_columns(*pl.DataFrame(read, schema=schema, orient="row"), received)
@@ -186,11 +192,6 @@ def _stored(chunk: Sequence[Any], where: str) -> pl.DataFrame:
             found=error_line(error).partition("\n")[0],
             fix=REPAIR,
         ) from None
-
-
-def _thinking(output: str | None, own: str | None) -> str | None:
-    """What a model thought, in a field of its own and between marks in its output."""
-    return "\n\n".join(one for one in (own, without_thinking(str(output))[1]) if one) or None
 
 
 def check_ending(path: Path, formats: Sequence[str], what: str) -> None:

@@ -16,7 +16,7 @@ from quaver.core.label_values import TaskField, fields_in, occurring_numbers, oc
 from quaver.core.records import LabelSet
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import items_in_short
-from quaver.design.spec import StudySpec, TaskSpec
+from quaver.design.spec import TaskSpec
 from quaver.errors import StoreError, UnknownName
 from quaver.study.analysis.annotation_frame import annotations_of
 from quaver.study.sources.study_folder import FIELDS, FileName, StudyFolder
@@ -72,7 +72,22 @@ class FieldSource(StudySource):
     def __init__(self, whole: StudySource, name: str, annotations: pl.DataFrame | None = None) -> None:
         self.whole, self.field, self._annotations = whole, _field(whole, name), annotations
         self.gold_field = name
-        self.spec = _spec(whole.spec, name)
+        # A study's file with one field as its task, and what is measured of it
+        spec = whole.spec
+        field = spec.task.fields[name]
+        task = TaskSpec.model_construct(name=name, level=field.field(name).labels.level, labels=field.labels)
+        specs = [one for one in spec.measures if one.field is None or name in one.field]
+        self.spec = spec.model_copy(
+            update={
+                "name": f"{spec.name}: {name}",
+                "task": task,
+                "items": spec.items.model_copy(update={"gold": field.gold}),
+                "measures": tuple(one.model_copy(update={"field": None}) for one in specs),
+                "conclusions": tuple(
+                    conclusion for conclusion in spec.conclusions if conclusion.field == name
+                ),
+            }
+        )
         self.plugins, self.positions, self.withheld = whole.plugins, whole.positions, whole.withheld
         self.has_texts = whole.has_texts
         self.folder = whole.folder / FIELDS / name
@@ -171,19 +186,3 @@ def _field(whole: StudySource, name: str) -> TaskField:
     if name not in known:
         raise UnknownName("field", name, known, where=whole.where)
     return known[name]
-
-
-def _spec(spec: StudySpec, name: str) -> StudySpec:
-    """A study's file with one field as its task, and what is measured of it."""
-    field = spec.task.fields[name]
-    task = TaskSpec.model_construct(name=name, level=field.field(name).labels.level, labels=field.labels)
-    specs = [one for one in spec.measures if one.field is None or name in one.field]
-    return spec.model_copy(
-        update={
-            "name": f"{spec.name}: {name}",
-            "task": task,
-            "items": spec.items.model_copy(update={"gold": field.gold}),
-            "measures": tuple(one.model_copy(update={"field": None}) for one in specs),
-            "conclusions": tuple(conclusion for conclusion in spec.conclusions if conclusion.field == name),
-        }
-    )

@@ -30,10 +30,10 @@ from quaver.measures.variation.label_movement import deviation_shares, deviation
 from quaver.report.findings.decision import ELSEWHERE, wrong_groups
 from quaver.report.findings.judged_model import EXCEPTED
 from quaver.report.findings.quality import Quality, quality
-from quaver.study.analysis.annotation_frame import first_evaluator
+from quaver.study.analysis.annotation_frame import first_evaluator, is_current
 from quaver.study.analysis.answer_readings import read_by_several
 from quaver.study.analysis.explained_errors import explaining_columns, hand_labelled, item_table
-from quaver.study.analysis.field_source import fields_of
+from quaver.study.analysis.field_source import FieldSource, fields_of
 from quaver.study.analysis.hidden_clusters import (
     IN_PASSING,
     clustered,
@@ -184,7 +184,10 @@ class MeasuredStudy:
     def measure(self, name: str, options: Mapping[str, Any]) -> list[Estimate]:
         """One measure, with some options (``by``, ``evaluator``, its own) in place of the study file's."""
         if name == "conclusion" and "formula" in options:
-            return self._conclusion(options)
+            conclusion = read_part(ConclusionSpec, options, Positions(None, {}), ("conclusion",))
+            spec = self.study.spec.model_copy(update={"conclusions": (conclusion,)})
+            (one,) = Conclusions(spec, Positions(None, {}), self.experiment).measurements()
+            return self._doubted(one.of(self.frame))
         specs = measures_of(self.study.spec, name, options)
         asked = told_apart([measurement(self.study, spec, self.frame) for spec in specs])
         return self._doubted([estimate for one in asked for estimate in one.of(self._of(one).frame)])
@@ -197,13 +200,6 @@ class MeasuredStudy:
     def _taken(self, asked: Sequence[Measurement]) -> list[Estimate]:
         """What measures give; one that cannot be taken says why."""
         return [estimate for one in asked for estimate in one.or_why(self._of(one))]
-
-    def _conclusion(self, given: Mapping[str, Any]) -> list[Estimate]:
-        """A conclusion that the study's file does not name."""
-        conclusion = read_part(ConclusionSpec, given, Positions(None, {}), ("conclusion",))
-        spec = self.study.spec.model_copy(update={"conclusions": (conclusion,)})
-        (one,) = Conclusions(spec, Positions(None, {}), self.experiment).measurements()
-        return self._doubted(one.of(self.frame))
 
     def _doubted(self, estimates: list[Estimate]) -> list[Estimate]:
         """The estimates, with a warning where their items come in groups that the study does not declare."""
@@ -225,13 +221,13 @@ class MeasuredStudy:
 
     def charts(self) -> list[Estimate]:
         """What the report's charts show beyond what the file asks for."""
-        return [*pictured(self.asked, self.whole), *self._as_judged(self.moved())]
+        return [*pictured(self.asked, self.whole), *self.moved(), *self._rested_on]
 
     def moved(self) -> list[Estimate]:
         """How far each factor with several levels moves the labels, decoding and model among them.
 
         With it, how often answers deviate from their item's modal label, by variant (of all models, and of
-        each), model and class; and what the verdict on the labels rests on (`judged`).
+        each), model and class.
         """
         if self.frame.is_empty():
             return []
@@ -246,7 +242,7 @@ class MeasuredStudy:
             shares += label_movement(
                 self.first, self.several, labels=labels, group=self.group, seed=self.seed
             )
-        return [*shares, *self.judged()]
+        return shares
 
     def _deviating(self, frame: pl.DataFrame) -> list[Estimate]:
         found = deviations(frame, group=self.group)
@@ -342,7 +338,12 @@ class MeasuredStudy:
     def verdict(self) -> list[Estimate]:
         """What the verdict and the recommendation rest on, and nothing more."""
         profiles = [one for one in self.asked if one.measure == "readiness"]
-        return [*self._as_judged(self.judged()), *self._taken(profiles)]
+        return [*self._rested_on, *self._taken(profiles)]
+
+    @cached_property
+    def _rested_on(self) -> list[Estimate]:
+        """What the verdict rests on: measured once for it and for the report's charts."""
+        return self._as_judged(self.judged())
 
     def _as_judged(self, estimates: list[Estimate]) -> list[Estimate]:
         """What a verdict rests on, with intervals of clustered items.
@@ -414,6 +415,17 @@ def in_field(estimates: Sequence[Estimate], field: str) -> list[Estimate]:
     return [replace(estimate, cell={FIELD: field, **estimate.cell}) for estimate in estimates]
 
 
+def _state(study: StudySource) -> tuple[str, int] | None:
+    """Changes with a study's annotations and gold labels; None where those that are kept are outdated."""
+    whole = study.whole if isinstance(study, FieldSource) else study
+    if whole.annotations is None:
+        with whole.answers() as store:
+            if not is_current(whole, store):
+                return None
+    kept = whole.files.annotations
+    return whole.gold_files.digest(), kept.stat().st_mtime_ns if kept.exists() else 0
+
+
 class MeasuredFields:
     """A study's measures, field by field.
 
@@ -428,6 +440,15 @@ class MeasuredFields:
     def __init__(self, study: StudySource) -> None:
         self.study = study
         self.parts = {name: MeasuredStudy(one) for name, one in fields_of(study).items()}
+
+    @classmethod
+    def of(cls, study: StudySource) -> MeasuredFields:
+        """What is measured of a study as it is now; the same object until its annotations change."""
+        state, fields = study.measured or (None, None)
+        if not isinstance(fields, cls) or state is None or state != _state(study):
+            fields = cls(study)
+            study.measured = _state(study), fields
+        return fields
 
     def each(
         self, taken: Callable[[MeasuredStudy], list[Estimate]], fields: Sequence[str] = ()

@@ -10,7 +10,7 @@ import polars as pl
 
 from quaver.acceptance.accepted_labels import Acceptance, accepted_labels
 from quaver.acceptance.item_scores import ItemEvidence, evidence_of, scored
-from quaver.acceptance.selection import Candidates, OutOfReach, out_of_reach
+from quaver.acceptance.selection import Candidates, out_of_reach
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError, UnknownName
 from quaver.gold.gold_draw import declared_draw, with_gold
@@ -40,7 +40,7 @@ def accept(
 
 def forecast(
     study: StudySource, variants: Sequence[str], error: float, labels: int, confidence_level: float = 0.95
-) -> OutOfReach | None:
+) -> tuple[int, int, float, float] | None:
     """Why a promise cannot be kept with some prompts, as a study's gold labels show, however they came."""
     frame = measurable(study).filter(pl.col("variant").cast(pl.String).is_in(list(variants)))
     known = {item.id: item.gold for item in study.experiment.items}

@@ -201,7 +201,26 @@ def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckO
     file = home / "study.yaml"
     write_check_file(file, sealed(study_text(file, rows.path, table, design)), replaces=replaces)
     study = Study.open(file, functions=functions)
-    decided = (*table.taken, *doubts_about(rows, table.text, table.gold), *_decided(study, table, design))
+    # What was decided beside the columns: texts, language, form of the answers, instruction; and hints
+    items = _foreseen(study).experiment.items
+    drawn = {item.gold for item in items}
+    missed = [label for label in table.labels if table.counts[label] and label not in drawn]
+    decided = (
+        *table.taken,
+        *doubts_about(rows, table.text, table.gold),
+        *_said(
+            table,
+            design=design,
+            more=sum(item.beside for item in items),
+            labelled=sum(bool(item.known_gold) for item in items),
+            missed=label_line(missed),
+            languages=languages(),
+            of_texts=language_of(str(item.fields.get(table.text)) for item in items),
+            known=words_by_language(),
+            held=asking(study.source).decided.task.held,
+            instruction=study.spec.prompt.instruction,
+        ),
+    )
     return Check(study, file, table, design, decided)
 
 
@@ -317,17 +336,13 @@ def model_entry(
             found=model,
         )
     if made["use"] in HERE:
-        _check_weights(made["model"])
+        # See that a model's file is there, before a study file is written that names it
+        try:
+            find_weights(made["model"])
+        except Unavailable as error:
+            error.where = "--model"
+            raise
     return ({**made, **more} if more else model), {}
-
-
-def _check_weights(model: str) -> None:
-    """See that a model's file is there, before a study file is written that names it."""
-    try:
-        find_weights(model)
-    except Unavailable as error:
-        error.where = "--model"
-        raise
 
 
 def max_tokens(model: str | Mapping[str, Any], labels: Sequence[str]) -> int:
@@ -340,25 +355,6 @@ def max_tokens(model: str | Mapping[str, Any], labels: Sequence[str]) -> int:
 
 def _made(model: str | Mapping[str, Any]) -> Mapping[str, Any]:
     return model_of_name(model) if isinstance(model, str) else model
-
-
-def _decided(study: Study, table: TextTable, design: CheckDesign) -> list[Decision]:
-    """What was decided beside the columns: texts, language, form of the answers, instruction; and hints."""
-    items = _foreseen(study).experiment.items
-    drawn = {item.gold for item in items}
-    missed = [label for label in table.labels if table.counts[label] and label not in drawn]
-    return _said(
-        table,
-        design=design,
-        more=sum(item.beside for item in items),
-        labelled=sum(bool(item.known_gold) for item in items),
-        missed=label_line(missed),
-        languages=languages(),
-        of_texts=language_of(str(item.fields.get(table.text)) for item in items),
-        known=words_by_language(),
-        held=asking(study.source).decided.task.held,
-        instruction=study.spec.prompt.instruction,
-    )
 
 
 def _said(table: TextTable, *, starts: bool = False, **facts: Any) -> list[Decision]:

@@ -110,7 +110,13 @@ def read_text_table(table: Table, given: CheckOptions) -> TextTable:
     finally:  # who is still to say what the labels are sees the ids
         found.item = item or id_column(table, "; --id names it" * ("id" in given))
     found.group, found.compare = group, tuple(named.get("compare", ()))
-    _find_undecided(table, found)
+    # Find the columns that play no role: those with few values, and those whose values repeat
+    rows = len(table.rows)
+    sizes = {name: len(table.values(name)) for name in table.free()}
+    sizes = {name: n for name, n in sizes.items() if n > 1 and not isinstance(table.rows[0].get(name), date)}
+    found.few = tuple(name for name, n in sizes.items() if n <= min(MOST_LABELS, rows // 2))
+    if found.group is None:
+        found.repeating = tuple(name for name, n in sizes.items() if name not in found.few and n <= rows / 2)
     order = [*_SHOWN]
     decided = sorted(table.taken, key=lambda one: order.index(one.role) if one.role in order else len(order))
     found.taken = tuple(replace(one, role=_SHOWN.get(one.role, one.role)) for one in decided)
@@ -218,16 +224,6 @@ def _no_labels(table: Table) -> QuaverError:
         "several variables, their columns: --fields one,another"
     )
     return table.unclear("there are no labels", fix, "the labels to choose from")
-
-
-def _find_undecided(table: Table, found: TextTable) -> None:
-    """Find the columns that play no role: those with few values, and those whose values repeat."""
-    rows = len(table.rows)
-    sizes = {name: len(table.values(name)) for name in table.free()}
-    sizes = {name: n for name, n in sizes.items() if n > 1 and not isinstance(table.rows[0].get(name), date)}
-    found.few = tuple(name for name, n in sizes.items() if n <= min(MOST_LABELS, rows // 2))
-    if found.group is None:
-        found.repeating = tuple(name for name, n in sizes.items() if name not in found.few and n <= rows / 2)
 
 
 def _count_rows(table: Table, found: TextTable) -> None:

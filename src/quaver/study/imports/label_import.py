@@ -210,7 +210,10 @@ def _written(path: Path, home: Path, document: dict[str, Any], taken: Sequence[D
             with scratch_folder() as trial:  # what cannot be read is not kept
                 for file in change.files():
                     shutil.copyfile(file, trial / file.name)
-                _measure_once(Study.open(trial))
+                for source in fields_of(Study.open(trial).source).values():  # no time for an interval
+                    frame = annotations_of(source)
+                    for measurement in measurements(source, None, frame):
+                        measurement.of(frame, resamples=0)
     except BaseException as error:
         if is_new:
             shutil.rmtree(home, ignore_errors=True)
@@ -220,14 +223,6 @@ def _written(path: Path, home: Path, document: dict[str, Any], taken: Sequence[D
             error.found = (error.found or "").replace(copy, path.name)
         raise
     return Study.open(home)
-
-
-def _measure_once(study: Study) -> None:
-    """See that all annotations can be read and measured; no time for an interval."""
-    for source in fields_of(study.source).values():
-        frame = annotations_of(source)
-        for measurement in measurements(source, None, frame):
-            measurement.of(frame, resamples=0)
 
 
 def _line(text: str) -> str:

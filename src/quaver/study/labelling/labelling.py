@@ -187,14 +187,15 @@ class Labelling:
                 continue
             if (known := forecast(source, choices[name].variants, error, labels)) is None:
                 continue
+            checked, wrong, least, possible = known
             most = f"at most {promised(error)} wrong among a quarter of the labels, the surest"
-            wrong = f"{known.wrong:,} wrong of {known.checked:,} with a gold label, among the surest"
-            instead = f"{promised(known.possible)} can be reached, with about {labels:,} gold labels"
+            seen = f"{wrong:,} wrong of {checked:,} with a gold label, among the surest"
+            instead = f"{promised(possible)} can be reached, with about {labels:,} gold labels"
             raise QuaverError(
                 f"with what is known, {promised(error)} cannot be reached",
                 where="--error",
                 expected=f"{most}{name and f', of {name}'}",
-                found=f"{wrong}: surely more than {percent(known.least)}",
+                found=f"{seen}: surely more than {percent(least)}",
                 fix=f"{instead}; or improve the prompt first, or label with --anyway",
             )
 

@@ -85,50 +85,6 @@ def places_in(folder: Path) -> list[dict[str, Any]]:
     return list(_part(path)) if path.exists() else []
 
 
-def _items_in(folder: Path) -> list[Item]:
-    items = list(_part(folder / "items.json"))
-    _refuse_doubles(folder / "items.json", [item.id for item in items], "item")
-    return items
-
-
-def _lock_in(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A bundle's ``study.lock.json`` as it stands there, and what is read of it.
-
-    The variants are read without the items that they show.
-    """
-    path = folder / "study.lock.json"
-    document = bare = _document(path)
-    if isinstance(document, dict) and isinstance(document.get("variants"), list):
-        shown = document["variants"]
-        bare = {**document, "variants": [{**v, "examples": ()} if isinstance(v, dict) else v for v in shown]}
-    lock = _shaped(bare, path)
-    variants = [variant.id for variant in lock["variants"]]
-    _refuse_doubles(path, variants, "variant")
-    _refuse_doubles(path, lock["labels"].codes, "label")
-    for name, decoding in lock["decodings"].items():
-        if decoding.name != name:
-            raise _misshapen(path, f"decodings.{name} is called {decoding.name!r}")
-    for index, condition in enumerate(lock["conditions"]):
-        known = condition.variant in variants and condition.model in lock["models"]
-        quoted = condition.parent is None or 0 <= condition.parent < len(lock["conditions"])
-        if not known or not quoted or not 0 <= condition.repeats < 2**31:
-            raise _misshapen(path, f"conditions.{index} names what there is not")
-    return document, lock
-
-
-def _frame_in(folder: Path) -> pl.DataFrame:
-    """A bundle's ``annotations.parquet``."""
-    path = folder / "annotations.parquet"
-    with _reading(path):
-        frame = read_parquet(path)
-    if found := misfit(frame.schema):
-        raise _misshapen(path, found)
-    for name in ("model", "variant", "decoding", "item", "repeat", "evaluator", "status"):
-        if frame[name].null_count():
-            raise _misshapen(path, f"the column {name!r} has gaps")
-    return frame
-
-
 @contextmanager
 def fitting_together(path: Path) -> Iterator[None]:
     """Report parts that have the right shapes, and still do not fit each other."""
@@ -205,7 +161,28 @@ class Bundle(StudySource):
     def __init__(self, packed: Path, opened: Opened, folder: Path) -> None:
         self.packed, self.opened = packed, opened
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
-        self._document, self._lock = _lock_in(folder)
+        # The lock file as it stands there, and what is read of it: the variants without the items they show
+        path = folder / "study.lock.json"
+        document = bare = _document(path)
+        if isinstance(document, dict) and isinstance(document.get("variants"), list):
+            shown = document["variants"]
+            bare = {
+                **document,
+                "variants": [{**v, "examples": ()} if isinstance(v, dict) else v for v in shown],
+            }
+        lock = _shaped(bare, path)
+        variants = [variant.id for variant in lock["variants"]]
+        _refuse_doubles(path, variants, "variant")
+        _refuse_doubles(path, lock["labels"].codes, "label")
+        for name, decoding in lock["decodings"].items():
+            if decoding.name != name:
+                raise _misshapen(path, f"decodings.{name} is called {decoding.name!r}")
+        for index, condition in enumerate(lock["conditions"]):
+            known = condition.variant in variants and condition.model in lock["models"]
+            quoted = condition.parent is None or 0 <= condition.parent < len(lock["conditions"])
+            if not known or not quoted or not 0 <= condition.repeats < 2**31:
+                raise _misshapen(path, f"conditions.{index} names what there is not")
+        self._document, self._lock = document, lock
         super().__init__(*_study_in(self._document), folder)
         self.withheld = len(places_in(folder))
         packed_json = folder / PACKED
@@ -242,9 +219,11 @@ class Bundle(StudySource):
     def experiment(self) -> Experiment:
         """What the study resolved to when it was packed."""
         lock, task = self._lock, self.spec.task
+        items = list(_part(self.folder / "items.json"))
+        _refuse_doubles(self.folder / "items.json", [item.id for item in items], "item")
         return Experiment(
             labels=task.label_set() if task.fields else lock["labels"],
-            items=_items_in(self.folder),
+            items=items,
             variants=lock["variants"],
             decodings=lock["decodings"],
             conditions=lock["conditions"],
@@ -272,7 +251,15 @@ class Bundle(StudySource):
     @property
     def annotations(self) -> pl.DataFrame:
         """The annotation frame as it was packed, or as it was rescored since."""
-        return _frame_in(self.folder)
+        path = self.folder / "annotations.parquet"
+        with _reading(path):
+            frame = read_parquet(path)
+        if found := misfit(frame.schema):
+            raise _misshapen(path, found)
+        for name in ("model", "variant", "decoding", "item", "repeat", "evaluator", "status"):
+            if frame[name].null_count():
+                raise _misshapen(path, f"the column {name!r} has gaps")
+        return frame
 
     @contextmanager
     def answers(self) -> Iterator[Store]:

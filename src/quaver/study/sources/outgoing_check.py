@@ -95,9 +95,24 @@ def _parts(path: Path) -> Iterator[bytes]:
         if start[:2] == b"\x1f\x8b":
             yield from _unpacked(gzip.GzipFile(fileobj=file))
         elif start[:4] == b"PK\3\4":
-            yield from _members(file)
+            with (
+                suppress(zipfile.BadZipFile, NotImplementedError, RuntimeError),
+                zipfile.ZipFile(file) as archive,
+            ):
+                for member in archive.infolist():
+                    yield member.filename.encode()
+                    with archive.open(member) as opened:
+                        yield from _unpacked(opened)
     if start == b"SQLite format 3\0":
-        yield from _cells(path)
+        # A database's rows; in the file itself a long text is cut by the pages
+        with closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as db:
+            db.text_factory = bytes
+            names = [
+                row[0].decode() for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            ]
+            for name in names:
+                for row in db.execute(f'SELECT * FROM "{name}"'):
+                    yield b"\n".join(cell for cell in row if isinstance(cell, bytes))
     elif start[:4] == b"PAR1":
         for column in pl.read_parquet(path).select(pl.col(pl.String, pl.Categorical).cast(pl.String)):
             yield "\n".join(column.drop_nulls().unique().to_list()).encode("utf-8", "surrogatepass")
@@ -113,21 +128,3 @@ def _chunks(file: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
 def _unpacked(file: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
     with suppress(OSError, EOFError, zlib.error):  # else it only begins like one, and holds what stands there
         yield from _chunks(file)
-
-
-def _members(file: IO[bytes]) -> Iterator[bytes]:
-    with suppress(zipfile.BadZipFile, NotImplementedError, RuntimeError), zipfile.ZipFile(file) as archive:
-        for member in archive.infolist():
-            yield member.filename.encode()
-            with archive.open(member) as opened:
-                yield from _unpacked(opened)
-
-
-def _cells(path: Path) -> Iterator[bytes]:
-    """A database's rows; in the file itself a long text is cut by the pages."""
-    with closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as db:
-        db.text_factory = bytes
-        names = [row[0].decode() for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        for name in names:
-            for row in db.execute(f'SELECT * FROM "{name}"'):
-                yield b"\n".join(cell for cell in row if isinstance(cell, bytes))

@@ -82,7 +82,16 @@ class KeptParaphrases:
             kept.remove(entry)
             entry = None
         self._remade.append(asked)
-        draft = blank if entry is None else _draft(entry, blank)
+        draft = (
+            blank
+            if entry is None
+            else replace(
+                blank,
+                paraphrases=_PARAPHRASES.validate_python(entry["paraphrases"]),
+                asked=dict(entry["answers"]),
+                dropped={group: dict(reasons) for group, reasons in entry["dropped"].items()},
+            )
+        )
         if not self._making:
             none = NoWork()
             try:
@@ -171,13 +180,3 @@ def entries_of(spent: Iterable[Mapping[str, Any]]) -> list[Entry]:
         known = {name: one.get(name, 0.0) for name in ("model", "first", "last", *_COUNTS)}
         found.append(Entry(**rest, **known))  # type: ignore[arg-type]
     return found
-
-
-def _draft(entry: Mapping[str, Any], blank: Draft) -> Draft:
-    """A draft as it was kept."""
-    return replace(
-        blank,
-        paraphrases=_PARAPHRASES.validate_python(entry["paraphrases"]),
-        asked=dict(entry["answers"]),
-        dropped={group: dict(reasons) for group, reasons in entry["dropped"].items()},
-    )

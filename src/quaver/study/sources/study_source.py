@@ -85,6 +85,8 @@ class StudySource(ABC):
     owns_folder: bool = True
     gold_field: str = ""
     withheld: int = 0
+    measured: Any = None
+    """What was last measured of it, with the state of the annotations that it was measured of."""
 
     @property
     def keeps_results(self) -> bool:
