@@ -87,16 +87,10 @@ class StoredAnswers:
         writer = PromptWriter(self.variants[0], self.labels)
         return {item.id: beginning(writer.text(item), LONGEST) for item in self.study.experiment.items}
 
-    @cached_property
+    @property
     def factors(self) -> dict[str, list[str]]:
         """The levels of each factor of the prompts, in the study's order."""
-        levels: dict[str, list[str]] = {}
-        for variant in self.variants:
-            for factor, level in variant.factors.items():
-                known = levels.setdefault(factor, [])
-                if level not in known:
-                    known.append(level)
-        return levels
+        return self.study.experiment.levels
 
     def take(self, measure: str, frame: pl.DataFrame | None = None, **options: Any) -> Estimates:
         """A registered measure of the first evaluator's annotations, or of a part of them.

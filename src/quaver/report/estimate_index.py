@@ -191,9 +191,7 @@ class Results:
     @cached_property
     def evaluators(self) -> list[str]:
         """Names, in the study's order; the headline uses the labels of the first."""
-        named = [str(name) for name in self.lock.get("evaluators", {})]
-        seen = [str(name) for name in self._values("evaluator")]
-        return [*named, *(name for name in seen if name not in named)]
+        return self._ordered("evaluators", "evaluator")
 
     @cached_property
     def models(self) -> list[str]:

@@ -178,10 +178,10 @@ def test_an_item_with_two_values_is_an_error():
 def test_formulas_and_claims_are_read():
     assert read_formula("share(not sure) ~ a*factor(b)").columns == ("a", "b")
     names = ["Intercept", "a", "a:b[x y]", "b[x y]"]
-    found = read_effect("2 * a - b[x y] >= 1 + a:b[x y] - 0.5", names, ["b[u]"])
-    assert found.contrast.tolist() == [0.0, 2.0, -1.0, -1.0]
-    assert (found.threshold, found.above) == (0.5, True)
-    assert read_effect("b[u] > b[x y]", names, ["b[u]"]).contrast.tolist() == [0.0, 0.0, 0.0, -1.0]
+    contrast, *rest = read_effect("2 * a - b[x y] >= 1 + a:b[x y] - 0.5", names, ["b[u]"])
+    assert contrast.tolist() == [0.0, 2.0, -1.0, -1.0]
+    assert rest == [0.5, True]
+    assert read_effect("b[u] > b[x y]", names, ["b[u]"])[0].tolist() == [0.0, 0.0, 0.0, -1.0]
 
 
 def test_regressions_agree_with_statsmodels():

@@ -27,39 +27,19 @@ _COEFFICIENT = re.compile(r"[^\W\d]\w*(?:\[[^\]]*\])?(?::[^\W\d]\w*(?:\[[^\]]*\]
 _COMPARED = re.compile(r"([<>])=?\s*")
 
 
-class Effect(NamedTuple):
-    """A claim: that Σ_j contrast_j b_j of a regression's coefficients b is above, or below, a number.
-
-    Attributes:
-        text: As it was written.
-        contrast: What each coefficient counts, shape (columns,).
-        threshold: The number.
-        above: Whether it is claimed to be above it.
-    """
-
-    text: str
-    contrast: Floats
-    threshold: float
-    above: bool
-
-    def verdict(self, low: float | None, high: float | None) -> Verdict:
-        """What an interval says of it: it holds or reverses where the whole interval does."""
-        if low is None or high is None or low <= self.threshold <= high:
-            return "not distinguishable"
-        return "holds" if (low > self.threshold) == self.above else "reverses"
-
-
-def read_effect(text: str, names: Sequence[str], references: Sequence[str] = ()) -> Effect:
-    """Read a claim about a regression.
+def read_effect(
+    text: str, names: Sequence[str], references: Sequence[str] = ()
+) -> tuple[Floats, float, bool]:
+    """Read a claim: that Σ_j contrast_j b_j of a regression's coefficients b is above, or below, a number.
 
     Two sides with ``<`` or ``>`` between them; each is a sum of coefficients and numbers, a coefficient
     perhaps times a number (``2 * educ``). A reference level's coefficient is 0.
 
-    >>> found = read_effect("party[Rep] < party[Dem]", ["Intercept", "party[Rep]"], ["party[Dem]"])
-    >>> found.contrast.tolist(), found.threshold, found.above
-    ([0.0, 1.0], 0.0, False)
-    >>> found.verdict(-0.4, -0.1), found.verdict(-0.1, 0.2), found.verdict(0.1, 0.2)
-    ('holds', 'not distinguishable', 'reverses')
+    Returns:
+        What each coefficient counts, shape (columns,); the number; whether the sum is claimed to be above it.
+
+    >>> read_effect("party[Rep] < party[Dem]", ["Intercept", "party[Rep]"], ["party[Dem]"])
+    (array([0., 1.]), 0.0, False)
     """
     known = sorted({*names, *references}, key=len, reverse=True)
     name = rf"(?:{'|'.join(map(re.escape, known))})(?![\w\[:])"
@@ -82,7 +62,7 @@ def read_effect(text: str, names: Sequence[str], references: Sequence[str] = ())
     contrast = np.array([totals[one] for one in names])
     if above is None or begins or not contrast.any():
         raise _wrong(text, "", known)
-    return Effect(text.strip(), contrast, 0.0 - constant, above)
+    return contrast, 0.0 - constant, above
 
 
 def _wrong(text: str, rest: str, known: Sequence[str]) -> MeasureError:
@@ -149,6 +129,12 @@ class ItemTable:
         asked: The regression.
         categories: Columns that are categories although they look like numbers.
         effect: The claim.
+
+    Attributes:
+        effect: The claim as it was written.
+        contrast: What each coefficient counts in it.
+        threshold: The number that it compares with.
+        above: Whether it claims to be above that.
     """
 
     def __init__(
@@ -175,9 +161,16 @@ class ItemTable:
             if one.dtype == pl.String
             for value in whole[one.name].unique().to_list()
         ]
-        self.effect = read_effect(effect, names, [one for one in levels if one not in names])
+        self.effect, references = effect.strip(), [one for one in levels if one not in names]
+        self.contrast, self.threshold, self.above = read_effect(effect, names, references)
         self._place = whole.select("item", place=pl.int_range(pl.len()))
         self._matrix = np.concatenate([matrix, np.full((1, matrix.shape[1]), np.nan)])
+
+    def verdict(self, low: float | None, high: float | None) -> Verdict:
+        """What an interval says of the claim: it holds or reverses where the whole interval does."""
+        if low is None or high is None or low <= self.threshold <= high:
+            return "not distinguishable"
+        return "holds" if (low > self.threshold) == self.above else "reverses"
 
     def rows(self, items: Sequence[str]) -> Floats:
         """The design matrix of some items; NaN where a column has no value."""

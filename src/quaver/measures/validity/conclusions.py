@@ -138,10 +138,10 @@ class _Drawn:
 
     def _judged(self, cell: Cell, statistic: Statistic) -> Estimate:
         """The estimate of a statistic, with its verdict."""
-        effect = self.table.effect
-        said = {"effect": effect.text, "threshold": effect.threshold, "above": effect.above}
+        table = self.table
+        said = {"effect": table.effect, "threshold": table.threshold, "above": table.above}
         estimate = cell.estimated(replace(statistic, details={**said, **statistic.details}))
-        verdict = effect.verdict(estimate.low, estimate.high)
+        verdict = table.verdict(estimate.low, estimate.high)
         return replace(estimate, details={**estimate.details, "verdict": verdict})
 
     def _numbers(self, cell: Cell) -> Floats:
@@ -149,11 +149,11 @@ class _Drawn:
 
     def _corrected(self, gold: GoldCell) -> Iterator[Estimate]:
         """The estimates about the true labels."""
-        cell, effect = gold.cell, self.table.effect
-        numbers, matrix = self._numbers(cell), self.table.rows(cell.items)
+        cell, table = gold.cell, self.table
+        numbers, matrix = self._numbers(cell), table.rows(cell.items)
         complete = np.isfinite(matrix).all(1)
         kept = gold.known & complete
-        found = orthonormal(matrix[kept], effect.contrast)
+        found = orthonormal(matrix[kept], table.contrast)
         if found is None:
             return
         matrix[kept], contrast = found
@@ -162,14 +162,14 @@ class _Drawn:
         made = Correcting(cell, kept, asked, gold.predicted(numbers)[0])
         lacking = int((gold.known & ~complete).sum())
         shape = Statistic(
-            method=f"linear regression on gold labels drawn by design, contrast {effect.text}",
+            method=f"linear regression on gold labels drawn by design, contrast {table.effect}",
             excluded={**gold.excluded, **({"no value of a column": lacking} if lacking else {})},
         )
         nothing: dict[str, Any] = {}
         both = ("_corrected", made.corrected, made.beside()), ("_gold", made.alone, nothing)
         for part, estimated, beside in both:
             if estimated is not None and estimated.variance > 0:
-                off = abs(estimated.value - effect.threshold) / estimated.variance**0.5
+                off = abs(estimated.value - table.threshold) / estimated.variance**0.5
                 beside["p"] = float(2 * special.stdtr(estimated.tail_freedom, -off))
             yield self._judged(cell, made.statistic(estimated, replace(shape, part=part, details=beside)))
 
@@ -199,7 +199,7 @@ class _Drawn:
             reason = "no variation" if flat else "the columns determine each other where there are labels"
         statistic = replace(
             shape,
-            method=f"linear regression, contrast {self.table.effect.text}",
+            method=f"linear regression, contrast {self.table.effect}",
             reason=reason,
             excluded=excluded,
             n=cell.units.touched(known),
@@ -220,7 +220,7 @@ class _Drawn:
         if ends[0] == ends[1]:
             return statistic
         try:
-            test = ScoreTest(matrix, outcome, self.table.effect.contrast, clusters, ends)
+            test = ScoreTest(matrix, outcome, self.table.contrast, clusters, ends)
         except ValueError:
             return statistic
         each = np.zeros(known.size)
@@ -236,7 +236,7 @@ class _Drawn:
         return replace(
             statistic,
             interval=(test.interval(cell.resampling.confidence_level), "score interval"),
-            details={**statistic.details, "p": test.p(self.table.effect.threshold)},
+            details={**statistic.details, "p": test.p(self.table.threshold)},
             warnings=tuple(_warnings(test, share, clusters, cell.unit)),
         )
 
@@ -260,7 +260,7 @@ class _Drawn:
                 method="share of variants by verdict; Clopper-Pearson interval over variants",
                 reference=conclusion.source,
                 cell=cell.where,
-                details={"count": count, "undefined": without, "effect": self.table.effect.text},
+                details={"count": count, "undefined": without, "effect": self.table.effect},
             )
 
 
