@@ -160,12 +160,8 @@ def cell(value: object, percent: bool = False) -> Markup | str:
 
 def interval(estimate: Estimate) -> Markup:
     """The interval's ends as HTML, or nothing where there is none."""
-    return between(estimate.low, estimate.high, percent_measure(estimate.measure))
-
-
-def between(low: float | None, high: float | None, percent: bool = False) -> Markup:
-    """Two ends as HTML, or nothing where there are none."""
-    return Markup(span(low, high, partial(number, percent=percent)))
+    written = partial(number, percent=percent_measure(estimate.measure))
+    return Markup(span(estimate.low, estimate.high, written))
 
 
 _SAID: Mapping[str, str] = {

@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 
 import polars as pl
 import pytest
+from markupsafe import Markup
 from typer.testing import CliRunner
 
 import quaver
@@ -84,10 +85,23 @@ def test_the_table_has_intervals_and_ranges_over_prompts():
     ]
     table = paper_table(results([single, *prompts]))
     cells = [[str(cell) for cell in row] for row in table.rows]
-    assert table.columns == ("measure", "estimate", "95% interval, or range", "n")
+    assert table.columns == ("measure", "estimate", "95% interval", "range", "n")
     assert "0.7" in cells[0][2]
+    assert cells[0][3] == ""
     assert "median" in cells[1][1]
-    assert "over 3 prompts" in cells[1][2]
+    assert cells[1][2] == "", "a range over prompts is no interval"
+    assert "over 3 prompts" in cells[1][3]
+    assert paper_table(results([single])).columns == ("measure", "estimate", "95% interval", "n")
+
+
+def test_a_range_whose_ends_are_printed_alike_is_one_number():
+    prompts = [one("accuracy", value, cell={"variant": f"v{value}"}) for value in (0.798, 0.8, 0.802)]
+    _, value, ends, spread, _ = paper_table(results(prompts)).rows[0]
+    assert [Markup(cell).striptags() for cell in (value, ends, spread)] == [
+        "80%",
+        "",
+        "80% in each of 3 prompts",
+    ]
 
 
 def test_models_stand_in_rows_of_their_own():

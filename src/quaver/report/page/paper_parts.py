@@ -23,7 +23,6 @@ from quaver.errors import StoreError, UnknownName
 from quaver.report.estimate_index import Results, varying
 from quaver.report.page.method import method_details, method_paragraph
 from quaver.report.page_words import (
-    between,
     in_words,
     interval,
     number,
@@ -48,21 +47,23 @@ _PROMPTS = ("variant", "item")
 def paper_table(results: Results) -> Table:
     """The study's measures, from the labels of its first evaluator.
 
-    A measure with one estimate has its interval. One that was taken of each prompt has the median and the
-    range over prompts; ``n`` is then that of each.
+    A measure with one estimate has its interval. One that was taken of each prompt has the median and, in a
+    column of its own, the range over prompts, no interval; ``n`` is then that of each.
     """
     rows: list[tuple[str | Markup, ...]] = []
     for measure in results.measures:
         estimates = results.known(measure)
         rows += _rows(results, measure, estimates) if estimates else []
     kept = rows[:_MOST_ROWS]
-    of = any(row[1] for row in kept)
-    heads = ("measure", *(["of"] if of else []), "estimate", _level(results), "n")
+    heads = ("measure", "of", "estimate", _level(results), "range", "n")
+    shown = [
+        at for at, head in enumerate(heads) if head not in ("of", "range") or any(row[at] for row in kept)
+    ]
     left = len(rows) - len(kept)
     return Table(
-        heads,
-        tuple((row[0], *([row[1]] if of else []), *row[2:]) for row in kept),
-        frozenset({len(heads) - 3, len(heads) - 1}),
+        tuple(heads[at] for at in shown),
+        tuple(tuple(row[at] for at in shown) for row in kept),
+        frozenset(place for place, at in enumerate(shown) if heads[at] in ("estimate", "n")),
         f"{left:,} more rows are in estimates.csv." if left > 0 else "",
         name="paper",
     )
@@ -100,11 +101,13 @@ def _numbers(measure: str, estimates: Sequence[Estimate]) -> tuple[str | Markup,
     sizes = sorted({estimate.n for estimate in estimates})
     n = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     if len(estimates) == 1:
-        return number(values[0], percent), interval(estimates[0]), n
-    what = "prompts" if set(varying(estimates)) <= {*_PROMPTS} else "estimates"
-    ends = between(min(values), max(values), percent)
-    spread = Markup("{} over {}").format(ends, count(len(values), what[:-1]))
-    return Markup("median {}").format(number(median(values), percent)), spread, n
+        return number(values[0], percent), interval(estimates[0]), "", n
+    what = count(len(values), "prompt" if set(varying(estimates)) <= {*_PROMPTS} else "estimate")
+    low, high = number(min(values), percent), number(max(values), percent)
+    if low.striptags() == high.striptags():
+        return low, "", Markup("{} in each of {}").format(low, what), n
+    spread = Markup("{} to {} over {}").format(low, high, what)
+    return Markup("median {}").format(number(median(values), percent)), "", spread, n
 
 
 def _named(measure: str) -> str:
@@ -116,7 +119,7 @@ def _named(measure: str) -> str:
 
 def _level(results: Results) -> str:
     levels = {estimate.confidence_level for estimate in results.estimates if estimate.low is not None}
-    return f"{100 * levels.pop():g}% interval, or range" if len(levels) == 1 else "interval, or range"
+    return f"{100 * levels.pop():g}% interval" if len(levels) == 1 else "interval"
 
 
 Format = Literal["markdown", "latex", "html"]
