@@ -54,6 +54,31 @@ def test_from_a_spreadsheet_to_labels(browser, server, tmp_path):
         assert path.is_dir() or SECRET.encode() not in path.read_bytes(), path
 
 
+@pytest.mark.parametrize(
+    ("answer", "drawn"), [("yes, from all texts", "random"), ("no, they were chosen", "chosen")]
+)
+def test_one_click_says_how_the_texts_with_hand_labels_were_picked(browser, server, tmp_path, answer, drawn):
+    with started(tmp_path, {"OPENAI_BASE_URL": server}) as address:
+        walk = Walk(browser, address)
+        walk.upload(REFORM)
+        asked = walk.page.get_by_role("radiogroup", name="Were these texts drawn at random?")
+        before = walk.clicks
+        assert asked.get_by_role("radio", name="I don’t know").get_attribute("aria-checked") == "true"
+        walk.click(f"text={answer}")
+        assert walk.clicks == before + 1
+        walk.page.locator(f"code:has-text('--hand-labels {drawn}')").wait_for()
+        walk.page.reload()
+        walk.at("texts")
+        assert asked.get_by_role("radio", name=answer).get_attribute("aria-checked") == "true"
+        walk.to_the_model()
+        walk.click("text=Next: the plan")
+        walk.at("plan")
+        walk.context.close()
+    assert walk.wrong == []
+    written = (tmp_path / "reform-check" / "study.yaml").read_text(encoding="utf-8")
+    assert f'gold: {{"column": "stance", "drawn": "{drawn}"}}' in written
+
+
 def test_killed_at_each_step_it_goes_on(browser, server, tmp_path):
     environment = {"OPENAI_BASE_URL": server, "OPENAI_API_KEY": SECRET}
 

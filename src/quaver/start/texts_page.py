@@ -32,6 +32,11 @@ _CELLS: Final = 5
 """Different filled cells of a column that are shown, wherever they stand in it."""
 _WRITTEN: Final = ("sheet", "encoding", "separator")
 _LONGEST: Final = 90
+_DRAWN: Final = {
+    "random": "yes, from all texts",
+    "chosen": "no, they were chosen",
+    "": "I don’t know: compare them with the others",
+}
 EXAMPLE: Final = "night-buses.csv"
 
 
@@ -142,6 +147,8 @@ async def texts(page: StepPage) -> None:
         problem = await run.io_bound(_read, begun)
         with shown:
             _columns(page, fill)
+            if problem is None:
+                _how_drawn(page)
             for doubt in doubts_about(begun.table, begun.column_of("text"), begun.column_of("gold")):
                 words("p", f"{doubt.column}: {doubt.why}.").classes("qv-doubt")
             if problem is not None:
@@ -180,6 +187,22 @@ def _read(begun: BegunCheck) -> QuaverError | None:
             return None
         return error
     return None
+
+
+def _how_drawn(page: StepPage) -> None:
+    """How the texts with hand labels were picked, where others have none."""
+    begun = page.begun
+    if not 0 < begun.found.known < begun.found.rows:
+        return
+
+    async def take(event: events.ValueChangeEventArguments) -> None:
+        await page.do(lambda: begun.give(hand_labels=event.value))
+        page.retell(begun.command())
+
+    some = f"{begun.found.known:,} of {count(begun.found.rows, 'text')} have hand labels."
+    words("p", f"{some} Were these texts drawn at random?").props["id"] = "how-drawn"
+    chosen = ui.radio(dict(_DRAWN), value=begun.options.get("hand_labels", ""), on_change=take)
+    chosen.props('inline aria-labelledby="how-drawn"')
 
 
 def _columns(page: StepPage, fill: Any) -> None:
