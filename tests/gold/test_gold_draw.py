@@ -11,6 +11,7 @@ from quaver.gold.gold_draw import (
     drawn,
     expected_width,
     first_draw,
+    in_sample,
     joined,
     label_probabilities,
     predicted_labels,
@@ -155,3 +156,26 @@ def test_more_than_there_are_is_all_of_them():
     found = drawn(first_draw(ITEMS), 99, 1)
     assert found["drawn"].all()
     assert found["probability"].unique().to_list() == [1.0]
+
+
+def test_a_draw_that_goes_on_from_a_random_sample_is_one_sample():
+    """Of each stratum it is a random sample of the size that its probability says; estimates are unbiased."""
+    rng = np.random.default_rng(4)
+    items, strata = [f"i{at}" for at in range(120)], ["large"] * 90 + ["small"] * 30
+    value = np.where(np.arange(120) < 90, 1.0, 5.0) + rng.normal(size=120)
+    totals = []
+    for seed in range(300):
+        declared = rng.choice(items, 24, replace=False)
+        is_declared = pl.col("item").is_in([*declared])
+        before = first_draw(items, strata).with_columns(
+            drawn=is_declared, round=pl.when(is_declared).then(0).cast(pl.Int32)
+        )
+        draw = drawn(before, 48, seed)
+        inside = draw["drawn"].to_numpy()
+        assert inside.sum() == 48
+        assert {*declared} <= {*draw.filter("drawn")["item"]}
+        assert in_sample(draw, seed).equals(draw["drawn"], check_names=False)
+        assert draw.filter(round=0).height == 24
+        totals.append((value[inside] / draw["probability"].to_numpy()[inside]).sum())
+    error = np.std(totals) / len(totals) ** 0.5
+    assert abs(np.mean(totals) - value.sum()) < 3 * error

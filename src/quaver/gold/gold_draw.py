@@ -89,7 +89,8 @@ DRAW_COLUMNS: Final = {
     "round": pl.Int32,
 }
 """A draw: a row for each item of the population. ``probability`` is that of being in the sample after all
-rounds; ``round`` is the one that drew the item, null where none did."""
+rounds; ``round`` is the one that drew the item, null where none did, 0 where it came as part of a random
+sample that a study declares."""
 
 FLOOR: Final = 0.25
 """No probability is below this share of the mean one, so that no weight exceeds four times the mean."""
@@ -100,7 +101,8 @@ FEWEST: Final = 2
 HOW: Final = (
     "u(item) is the first 53 bits of BLAKE2b (8 bytes) of seed, 'draw' and the item's id, joined by U+001F, "
     "plus one half, over 2^53. The items of a stratum with the smallest u are drawn, as many as probability "
-    "times the stratum's size. probability is that of being in the sample after all rounds."
+    "times the stratum's size. probability is that of being in the sample after all rounds. Items of round 0 "
+    "came with the study as a random sample: they are drawn first, whatever their u."
 )
 """How items are drawn, for whoever draws them again."""
 
@@ -216,7 +218,8 @@ def chance_of(fields: Mapping[str, object], column: str, item: str) -> float | N
 
 def in_sample(draw: pl.DataFrame, seed: int) -> pl.Series:
     """Which items of a population the seed and the probabilities draw; `drawn` says how."""
-    frame = draw.with_columns(number=permanent_numbers(seed, draw["item"]))
+    number = pl.Series(permanent_numbers(seed, draw["item"]))
+    frame = draw.with_columns(number=pl.when(pl.col("round") == 0).then(0.0).otherwise(number))
     rank = pl.struct("number", "item").rank("ordinal").over("stratum")
     count = (pl.col("probability") * pl.len().over("stratum")).round()
     return frame.select(rank <= count).to_series()

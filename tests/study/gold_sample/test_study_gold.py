@@ -3,12 +3,15 @@
 import csv
 import json
 
+import numpy as np
 import polars as pl
 import pytest
 from tests.gold_study import filled, labelled_study, read_rows, truths, write_rows
+from tests.study.analysis.test_explained_errors import N, opened
 
 from quaver.errors import ItemError, QuaverError, StoreError
 from quaver.gold.gold_draw import permanent_numbers
+from quaver.study.gold_sample.coder_sheets import gold_differences
 
 TRUTH = truths()
 
@@ -206,3 +209,52 @@ def test_drawn_items_that_came_with_a_gold_label_count_and_coders_get_the_others
 def test_a_sample_with_too_few_of_a_label_for_an_interval_says_so(study):
     assert "no interval" in str(study.gold.forecast(n=10))
     assert "no interval" not in str(study.gold.forecast(n=100))
+
+
+def test_a_draw_goes_on_from_a_random_sample_that_the_study_declares(tmp_path):
+    by_hand = np.random.default_rng(1).permutation(N) < 40
+    study = opened(tmp_path, wrong=np.arange(N) % 10 == 3, by_hand=by_hand, drawn="random")
+    with pytest.raises(QuaverError, match="no larger than the sample that there is"):
+        study.gold.draw(n=40)
+    found = study.gold.draw(n=60, design="simple", form="csv")
+    assert (found.size, found.drawn, found.known, found.labels) == (60, 60, 40, 20)
+    (path,) = [path for path in found.files if ".codes" not in path.name]
+    rows = read_rows(path)
+    assert len(rows) == 20
+    status = study.gold.status()
+    assert (status.drawn, status.labelled) == (60, 40)
+    truth = np.random.default_rng(3).integers(0, 2, N)
+    study.gold.take(filled(path, {row["item"]: ("yes", "no")[truth[int(row["item"])]] for row in rows}))
+    frame = items_of(study)
+    assert frame["gold_probability"].unique().to_list() == [0.2]
+    drawn = frame.filter("gold_drawn")
+    assert (drawn.height, drawn["gold"].null_count()) == (60, 0)
+    assert {*np.flatnonzero(by_hand).astype(str)} <= {*drawn["item"].cast(pl.String)}
+    assert study.gold.draw(n=70).drawn == 10
+    assert study.gold.state.draw["drawn"].sum() == 70
+    assert gold_differences(study.source, study.annotations()) == []
+
+
+def test_a_draw_beside_declared_probabilities_is_refused_with_what_to_do(tmp_path):
+    gold = {"column": "truth", "probability": "chance"}
+    study = opened(
+        tmp_path, wrong=np.zeros(N, bool), by_hand=np.arange(N) % 5 == 0, gold=gold, chance=np.full(N, 0.2)
+    )
+    before = study.estimates(["corrected_accuracy"])[0].value
+    for ask in (study.gold.draw, study.gold.forecast):
+        with pytest.raises(QuaverError) as refused:
+            ask(n=100)
+        assert "chance" in refused.value.found
+        assert "leave `probability` out" in refused.value.fix
+    assert study.gold.state.is_empty
+    assert study.estimates(["corrected_accuracy"])[0].value == before
+
+
+def test_labels_kept_apart_are_no_part_of_a_declared_sample(tmp_path):
+    by_hand = np.arange(N) % 5 == 0
+    study = opened(tmp_path, wrong=np.zeros(N, bool), by_hand=by_hand, drawn="random")
+    path = write_rows(tmp_path / "hard.csv", [{"item": str(at), "label": "yes"} for at in (1, 2, 3)])
+    study.gold.take(path, apart="the hardest", coder="ada")
+    frame = items_of(study)
+    assert frame.filter("gold_drawn").height == by_hand.sum()
+    assert frame.filter(pl.col("gold").is_not_null()).height == by_hand.sum() + 3

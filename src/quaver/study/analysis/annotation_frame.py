@@ -134,8 +134,8 @@ def with_gold_of(study: StudySource, frame: pl.DataFrame) -> pl.DataFrame:
         return with_gold(frame, known, sample.draw, sample.settled.gold, sample.apart)
     column = spec.probability
     chances = [chance_of(item.fields, column, item.id) for item in items] if column else None
-    gold = {item: label for item, label in known.items() if label is not None} | sample.apart
-    return with_gold(frame, known, declared_draw([*known], gold, chances), gold, sample.apart)
+    gold = {item: label for item, label in known.items() if label is not None}
+    return with_gold(frame, known, declared_draw([*known], gold, chances), gold | sample.apart, sample.apart)
 
 
 def has_sample(study: StudySource) -> bool:

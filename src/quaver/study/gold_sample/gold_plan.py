@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from math import ceil
@@ -81,13 +81,17 @@ class GoldRound(Rows):
         return text.rstrip("\n")
 
 
-def next_round(source: StudySource, sample: GoldSample, given: GoldOptions) -> tuple[GoldSample, GoldRound]:
+def next_round(
+    source: StudySource, sample: GoldSample, given: GoldOptions, declared: Collection[str] = ()
+) -> tuple[GoldSample, GoldRound]:
     """The sample with its next round, of which nothing is kept yet, and what to expect of it.
 
     Args:
         source: The study.
         sample: Its gold sample now.
         given: What is asked for, with every option.
+        declared: Items that came as a random sample, which the first round goes on from: those of a stratum
+            are a random sample of it, and stay one when others are drawn to them at random.
 
     Raises:
         QuaverError: The sample would be no larger, or a later round differs from the first.
@@ -101,7 +105,7 @@ def next_round(source: StudySource, sample: GoldSample, given: GoldOptions) -> t
     shares, answers = predicted_labels(_labels(source), items, codes)
     likely = label_probabilities(shares, answers)
     design = _design(source, sample, given["design"], has_labels=bool(answers.any()))
-    size, had = given["n"] or 0, len(sample.drawn)
+    size, had = given["n"] or 0, len(sample.drawn) or len(declared)
     if size < 2 or (size <= had < len(items)):
         raise QuaverError(
             "this is no larger than the sample that there is" if had else "this is no sample",
@@ -115,6 +119,9 @@ def next_round(source: StudySource, sample: GoldSample, given: GoldOptions) -> t
     if design["design"] == "stratified":
         strata = strata_of(codes, shares, size)
     population = joined(sample.draw, items, strata, number)
+    if declared:
+        is_declared = pl.col("item").is_in([*declared])
+        population = population.with_columns(drawn=is_declared, round=pl.when(is_declared).then(0))
     if design["design"] == "stratified":
         doubt = pl.DataFrame({"item": items, "doubt": doubt_about(likely)})
         column = population.join(doubt, on="item", how="left", maintain_order="left")["doubt"]
@@ -133,8 +140,32 @@ def next_round(source: StudySource, sample: GoldSample, given: GoldOptions) -> t
         width=expected_width(likely, probabilities),
         rarest=float(np.min(probabilities @ likely)),
         round=number,
-        drawn=draw.filter(round=number).height,
+        drawn=draw.filter(round=number).height + len(declared),
     )
+
+
+def declared_sample(fields: Iterable[StudySource]) -> set[str]:
+    """The items that came as a random sample: those with a gold label in each field, where each says so.
+
+    Raises:
+        QuaverError: A field's gold labels have probabilities of their own, which a draw would not keep.
+    """
+    samples = []
+    for one in fields:
+        spec = one.gold_spec
+        if spec is not None and spec.probability:
+            raise QuaverError(
+                "these gold labels were drawn with probabilities of their own, and a draw knows only its own",
+                where="gold: probability",
+                expected="one draw",
+                found=f"the probabilities in the column {spec.probability}",
+                fix="to go on from these labels, draw further texts as the first were drawn, and write "
+                f"1 − (1 − p)(1 − q) into {spec.probability} for two draws with the probabilities p and q; "
+                "or leave `probability` out: labels of texts that Quaver draws then count in its sample",
+            )
+        has_sample = spec is not None and spec.is_sample
+        samples.append({item.id for item in one.experiment.items if has_sample and item.gold is not None})
+    return set.intersection(*samples)
 
 
 def _design(

@@ -24,7 +24,7 @@ from quaver.study.gold_sample.coder_sheets import (
     write_sheets,
 )
 from quaver.study.gold_sample.gold_options import GoldOptions
-from quaver.study.gold_sample.gold_plan import GoldRound, coders_of, next_round
+from quaver.study.gold_sample.gold_plan import GoldRound, coders_of, declared_sample, next_round
 from quaver.study.gold_sample.gold_status import (
     GoldStatus,
     GoldTaken,
@@ -144,7 +144,8 @@ class StudyGold:
         given = with_defaults(GoldOptions, options)
         if len(self._fields) > 1 and not sample.design and given["design"] is None:
             given["design"] = "simple"
-        return next_round(next(iter(self._fields.values())), sample, given)
+        declared = set[str]() if sample.design else declared_sample(self._fields.values())
+        return next_round(next(iter(self._fields.values())), sample, given, declared)
 
     def _written(self, change: Transaction, sample: GoldSample, number: int, form: Format) -> list[Path]:
         """The sheets of a round, of what is not labelled yet."""
