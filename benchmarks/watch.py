@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from quaver.core.records import Response, Token
 from quaver.sequential.drift_evidence import Moved
-from quaver.watch.drift import Drift, reached
+from quaver.watch.drift import SHARES, Drift, reached
 from quaver.watch.occasions import Canary, CanaryAnswer, CanaryOptions
 
 OPTIONS = CanaryOptions()
@@ -147,9 +147,9 @@ def first_alarm(case: Case, rng: Rng) -> tuple[float, float]:
     if case.noise is not None and not (case.wavers or case.flips or case.labels_differ):
         return _of_values(case, rng), OPTIONS.prompts
     history, drift = History(case, rng), Drift(CANARY)
-    limits = drift.thresholds()
     everything = list(range(SIZE))
     drift.take_in(0, history.look(0, everything, OPTIONS.first))
+    limits = drift.thresholds()
     asked = 0
     for number in range(1, case.looks + 1):
         if number == case.change:
@@ -166,7 +166,7 @@ def _of_values(case: Case, rng: Rng) -> float:
     """The same where log-probabilities alone vary: what else a watch looks at gives no evidence then."""
     history = History(case, rng)
     moved = Moved(history.drawn(0, list(range(SIZE)), OPTIONS.first)[1], CANARY.parts)
-    limit = Drift(CANARY).thresholds()["log-probabilities"]
+    limit = 1 / (OPTIONS.error * SHARES[True]["log-probabilities"])
     for number in range(1, case.looks + 1):
         if number == case.change:
             history.happens()
@@ -253,6 +253,8 @@ CASES = {
     "2% flip, look 31, wavering": Case(90, 31, wavers=True, flips=0.02),
     "10% flip, look 1, wavering": Case(60, 1, wavers=True, flips=0.1),
     "10% flip, look 31, wavering": Case(90, 31, wavers=True, flips=0.1),
+    "a quarter flips, look 12, steady": Case(60, 12, flips=0.25),
+    "an eighth flips, look 12, steady": Case(60, 12, flips=0.125),
     "half flip, look 1, wavering": Case(60, 1, wavers=True, flips=0.5),
     "half flip, look 31, wavering": Case(90, 31, wavers=True, flips=0.5),
     "values move by 0.05, no noise, look 1": Case(60, 1, noise=0.0, moves=0.05),

@@ -6,13 +6,23 @@ from math import comb
 import numpy as np
 import pytest
 
-from quaver.sequential.drift_evidence import LastingChange, Moved, lasting_difference, stake_of_start
+from quaver.sequential.drift_evidence import (
+    LastingChange,
+    Moved,
+    lasting_difference,
+    stake_of_start,
+    stake_of_swift,
+)
+from quaver.watch.drift import SHARES
 
 PARTS = [list(range(start, start + 10)) for start in (0, 10, 20, 30)]
 
 
 def test_the_stakes_on_all_starts_are_at_most_the_whole():
     assert sum(stake_of_start(look) for look in range(1, 100_000)) < 1
+    for first in (0, 1, 5, 12, 40):
+        stakes = sum(stake_of_swift(known, first) for known in range(first, 20_000))
+        assert 1 - 1e-4 < stakes < 1 + 1e-12
 
 
 def after(earlier, values):
@@ -38,7 +48,7 @@ def test_values_that_fall_or_are_absent_are_no_evidence():
 def test_the_smallest_value_so_far_begins_no_bet():
     """All values are as large as it, so that a change before it is already refuted."""
     change = after(5, [-1.0])
-    assert change.evidence == pytest.approx(1 - stake_of_start(1))
+    assert change.evidence == pytest.approx(1 - 0.3 * stake_of_start(1) - 0.7 * stake_of_swift(5, 5))
 
 
 def test_a_change_that_comes_late_is_found_with_fewer_values():
@@ -48,8 +58,29 @@ def test_a_change_that_comes_late_is_found_with_fewer_values():
         change = after(5, [0.0] * earlier)
         needed.append(next(k for k in range(1, 60) if change.look(1.0) >= 10_000))
     assert needed == sorted(needed, reverse=True)
-    assert needed[0] <= 22
+    assert needed[0] <= 23
     assert needed[-1] <= 9
+
+
+@pytest.mark.parametrize("share", [shares["answers"] for shares in SHARES.values()])
+def test_after_eleven_steady_looks_three_that_are_beyond_them_all_raise_the_alarm(share):
+    """Five values of the first occasion and eleven looks: 19 choose 3 are 969 orders."""
+    for looks in (11, 12, 30, 100, 365):
+        change = after(5, [0.0] * looks)
+        evidence = [change.look(value) for value in (0.25, 0.1, 0.4)]
+        assert evidence[2] >= 1 / (0.05 * share) > evidence[1]
+
+
+def test_steady_looks_that_may_change_at_any_time_are_seldom_an_alarm():
+    """Values that all differ: the order alone counts, and and any three in a row might be larger."""
+    rng = np.random.default_rng(11)
+    alarms = 0
+    for _ in range(300):
+        change = LastingChange()
+        for value in rng.random(5):
+            change.learn(float(value))
+        alarms += any(change.look(float(value)) >= 50 for value in rng.random(100))
+    assert alarms <= 300 * 0.02 + 2 * (300 * 0.02 * 0.98) ** 0.5
 
 
 @pytest.mark.long

@@ -76,7 +76,7 @@ def test_one_click_says_how_the_texts_with_hand_labels_were_picked(browser, serv
         walk.context.close()
     assert walk.wrong == []
     written = (tmp_path / "reform-check" / "study.yaml").read_text(encoding="utf-8")
-    assert f'gold: {{"column": "stance", "drawn": "{drawn}"}}' in written
+    assert f'gold: {{"column": "hand_label", "drawn": "{drawn}"}}' in written
 
 
 def test_killed_at_each_step_it_goes_on(browser, server, tmp_path):

@@ -18,14 +18,13 @@ from quaver.watch.occasions import Canary, CanaryAnswer
 
 Aspect = Literal["labels", "log-probabilities", "answers", "refusals"]
 
-SHARES: Final[Mapping[Aspect, float]] = {
-    "labels": 0.3,
-    "log-probabilities": 0.25,
-    "answers": 0.25,
-    "refusals": 0.2,
+SHARES: Final[Mapping[bool, Mapping[Aspect, float]]] = {
+    True: {"labels": 0.2, "log-probabilities": 0.4, "answers": 0.4},
+    False: {"labels": 0.2, "answers": 0.5, "refusals": 0.3},
 }
-"""What each aspect may spend of the watch's error: a prompt whose label has changed for good; probabilities,
-labels and refusals of many prompts."""
+"""What each aspect may spend of the watch's error, with log-probabilities and without: a prompt whose label
+has changed for good; probabilities, labels and refusals of many prompts. The one token that is asked for with
+log-probabilities shows no refusal."""
 
 _MOVED: Final[tuple[Aspect, ...]] = ("log-probabilities", "answers", "refusals")
 _ONE_SIDED = ("answers", "refusals")
@@ -81,15 +80,16 @@ class Drift:
         self._canary, self._models = canary, models
         self._labels = np.ones(len(canary.pool))
         self._moved: dict[Aspect, Moved] = {}
+        self._shares = SHARES[False]
         self._reference: dict[int, CanaryAnswer] = {}
         self._differing: dict[int, list[bool]] = {}
         self._first: dict[int, int] = {}
         self._configurations: set[str] = set()
 
     def thresholds(self) -> dict[Aspect, float]:
-        """The evidence at which each aspect raises the alarm."""
+        """The evidence at which each aspect raises the alarm, from the first occasion on."""
         error = self._canary.options.error / self._models
-        return {name: 1 / (error * share) for name, share in SHARES.items()}
+        return {name: 1 / (error * share) for name, share in self._shares.items()}
 
     def take_in(self, number: int, answers: Sequence[CanaryAnswer]) -> Occasion:
         """Take in an occasion, of which a prompt's first answer counts; all of them on the first one."""
@@ -136,7 +136,8 @@ class Drift:
 
     def _learn(self, rows: Sequence[Mapping[int, CanaryAnswer]]) -> None:
         """Take in the first occasion's answers, row by row."""
-        for name in _MOVED:
+        self._shares = SHARES[any(answer.response.tokens for row in rows for answer in row.values())]
+        for name in (one for one in _MOVED if one in self._shares):
             values = np.full((len(rows), len(self._canary.pool)), nan)
             for index, row in enumerate(rows):
                 values[index, list(row)] = self._values(name, list(row.values()))
