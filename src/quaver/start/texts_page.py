@@ -195,7 +195,7 @@ def _how_drawn(page: StepPage) -> None:
     if not 0 < begun.found.known < begun.found.rows:
         return
 
-    async def take(event: events.ValueChangeEventArguments) -> None:
+    async def take(event: events.ValueChangeEventArguments[str]) -> None:
         await page.do(lambda: begun.give(hand_labels=event.value))
         page.retell(begun.command())
 
