@@ -13,6 +13,9 @@ read off a world of very many texts:
 - a *false clause* excludes a label or a part that is right;
 - a *part unnamed* is one that goes wrong in a third of its texts or more, whose name the verdict never says.
 
+Of sets and amounts (`unseen_values.py`) a false "use" vouches for a label that is right in less than 80% of
+its uses or listed in less than 60% of its texts, or for amounts whose sum is off by a quarter.
+
 The share of "cannot tell" is shown too; it is never false.
 """
 
@@ -42,6 +45,7 @@ if __package__ in (None, ""):  # run as a script
 
 from benchmarks.planted import Said, said
 from benchmarks.unseen_kinds import KINDS, Kind, World
+from benchmarks.unseen_values import VALUES, Values, faults_of, table_of, worst
 
 from quaver import Study
 
@@ -249,9 +253,44 @@ def opened(kind: Kind, drawn: World, folder: Path, rng: np.random.Generator) -> 
     return Study.open(document, folder=folder / "study")
 
 
+def opened_values(world: Values, folder: Path, rng: np.random.Generator) -> Study:
+    """A study of sets or amounts, as a user imports it from a table."""
+    columns, field = table_of(world)
+    text, prompt = (index.ravel() for index in np.indices(world.given.shape[:2]))
+    words = _SYLLABLES[rng.integers(0, _SYLLABLES.size, (len(world.truth), 12))]
+    frame = pl.DataFrame(
+        {
+            "id": text,
+            "text": np.array([" ".join(row) for row in words])[text],
+            "prompt": np.char.add("p", prompt.astype(str)),
+            **columns,
+        }
+    )
+    frame.write_parquet(folder / "labels.parquet")
+    document = {
+        "name": "unseen",
+        "task": {"fields": {"value": field}},
+        "annotations": {
+            "source": str(folder / "labels.parquet"),
+            "item": "id",
+            "text": "text",
+            "variant": ["prompt"],
+            "fields": {"value": "value"},
+        },
+    }
+    return Study.open(document, folder=folder / "study")
+
+
 def judged(task: tuple[str, int]) -> tuple[str, Score]:
     """Draw a study, open it and score its verdict."""
     name, seed = task
+    if name in VALUES:
+        rng = np.random.default_rng([seed, crc32(name.encode())])
+        world = VALUES[name].draw(rng, VALUES[name].texts)
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+            logging.disable(logging.WARNING)
+            verdict = next(iter(said(opened_values(world, Path(folder), rng)).values()))
+        return name, Score(verdict.kind, *faults_of(name, verdict), "", seed, verdict.sentence)
     kind = KINDS[name]
     logging.disable(logging.WARNING)
     rng = np.random.default_rng([seed, crc32(name.encode())])
@@ -272,11 +311,15 @@ HEAD = (
 
 def line(name: str, scores: list[Score]) -> str:
     """A row of the table."""
-    true, _, _ = whole(name)
-    lowest = min((true.precision[k] for k in true.share if true.share[k] >= SHARE), default=float("nan"))
+    if name in VALUES:
+        wrong, least = worst(name)
+    else:
+        true, _, _ = whole(name)
+        lowest = min((true.precision[k] for k in true.share if true.share[k] >= SHARE), default=float("nan"))
+        wrong, least = f"{100 * true.wrong:.2g}%", f"{100 * lowest:.2g}%"
     counted = Counter(score.kind for score in scores)
     given = ", ".join(f"{kind} {100 * count / len(scores):.3g}%" for kind, count in counted.most_common())
-    cells = [name, f"{100 * true.wrong:.2g}%", f"{100 * lowest:.2g}%", given]
+    cells = [name, wrong, least, given]
     for held in ("false_use", "false_refusal", "clauses", "unnamed"):
         cells.append(f"{100 * sum(bool(getattr(score, held)) for score in scores) / len(scores):.3g}%")
     return f"| {' | '.join(cells)} |"
@@ -295,10 +338,10 @@ def faults(name: str, scores: list[Score]) -> Iterator[str]:
 
 def main(seeds: Iterable[int], names: list[str], processes: int, kept: Path) -> None:
     """Print the table, and what was judged wrongly."""
-    unknown = set(names) - KINDS.keys()
+    unknown = set(names) - {*KINDS, *VALUES}
     if unknown:
-        sys.exit(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join(KINDS)}")
-    found: dict[str, list[Score]] = {name: [] for name in names or KINDS}
+        sys.exit(f"unknown: {', '.join(sorted(unknown))}; known: {', '.join([*KINDS, *VALUES])}")
+    found: dict[str, list[Score]] = {name: [] for name in names or [*KINDS, *VALUES]}
     tasks = dict.fromkeys((name, seed) for seed in seeds for name in found)
     for row in kept.read_text(encoding="utf-8").splitlines() if kept.exists() else ():
         document = json.loads(row)
