@@ -339,6 +339,9 @@ def test_a_label_that_is_mostly_wrong_where_it_is_given_is_left_out():
     assert (found.kind, found.labels, found.next_step) == ("use except for", ("b",), "define the classes")
     assert recommendation(steady, _left_out(0.2, (0.16, 0.3))).kind == "do not use"
     assert recommendation(steady, _left_out(0.4, (0.01, 0.05))).kind == "cannot tell"  # too much is left out
+    _, left = _left_out(0.2, (0.01, 0.05))
+    unsure = part("label_right", 0.2, 0.95, label="b")  # with texts that are alike kept together
+    assert recommendation(steady, [unsure, left]).kind == "cannot tell", "nothing is left out"
 
 
 def test_hand_labels_of_texts_that_were_chosen_vouch_for_no_others():

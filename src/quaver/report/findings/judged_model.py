@@ -215,7 +215,15 @@ class JudgedModel(NamedTuple):
     def given_correct(self) -> Correctness:
         """Whether labels are right: without those that are left out, where these are few."""
         few = self.has("others_wrong") and self.estimates["others_wrong"].details["share"] <= EXCEPTED
-        return _correctness(self, "others_wrong", "") if few and not self.profiles else self.all_correct
+        if not few or self.profiles or not self.excepted.issuperset(self.detail("others_wrong", "without")):
+            return self.all_correct
+        return _correctness(self, "others_wrong", "")
+
+    @property
+    def excepted(self) -> set[str]:
+        """The labels that are surely wrong too often, with intervals that keep groups of texts together."""
+        given = of_measures(self.parts, "label_right")
+        return {part.cell["label"] for part in given if ends_of(part)[1] < 1 - BEYOND * BAR}
 
     @property
     def rest_correct(self) -> Correctness:
