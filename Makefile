@@ -11,7 +11,7 @@ ifneq ($(wildcard /etc/ssl/certs/ca-certificates.crt),)
 export UV_SYSTEM_CERTS = 1
 endif
 
-.PHONY: demo test test-all test-heavy test-promptstability test-ray simulate conformance damage mutants certify lint docs gallery bench numerics published release setup setup-heavy lock browser tex clean
+.PHONY: demo test test-all test-heavy test-promptstability test-ray simulate conformance interruptions leaves damage mutants certify lint docs gallery bench numerics published release setup setup-heavy lock browser tex R clean
 
 setup: $(VENV)/ready
 
@@ -46,7 +46,7 @@ test: setup
 	$(BIN)/pytest --numprocesses 2 --dist loadfile -m "not long"
 
 # With kills, simulations, browsers and real models, which take most of the time.
-test-all: setup browser tex
+test-all: setup browser tex R
 	$(BIN)/pytest --numprocesses 2 --dist loadfile
 
 # The tests that need one of the heavy extras; without these, `make test` says that it skipped them.
@@ -80,6 +80,15 @@ simulate: setup
 # The bytes and lines at which a kept file could lose something: make conformance FIRST=7
 conformance: setup
 	QUAVER_CONFORMANCE=all QUAVER_CONFORMANCE_SEED=$(FIRST) $(BIN)/pytest -q tests/core/test_conformance.py
+
+# Commands ended at so many changes of their files, drawn with a seed, then run again: make interruptions FIRST=7
+POINTS ?= 11
+interruptions: setup
+	QUAVER_POINTS=$(POINTS) QUAVER_CONFORMANCE_SEED=$(FIRST) $(BIN)/pytest -q -s tests/interruptions
+
+# Each value in three bundles changed, one at a time: make leaves BUNDLE=asked MOST=3 (values of a kind of place)
+leaves: setup
+	$(BIN)/python -m tests.bundles.bundle_leaves $(BUNDLE) $(MOST)
 
 # Damaged folders and watches, odd study files and tables, spreadsheets that unpack to gigabytes: make damage FIRST=7
 damage: setup
@@ -134,6 +143,14 @@ tex:
 	  && apt-get update -qq && apt-get install -y -qq --no-install-recommends texlive-latex-base \
 	  texlive-latex-recommended >/dev/null; } \
 	  || echo "pdflatex is not installed: the tables' LaTeX will not be compiled"
+
+# R reads labelled copies beside their tables; without it, or a package, a test says that it did not.
+R:
+	@Rscript -e 'q(status = !all(sapply(c("haven", "jsonlite", "readxl"), requireNamespace, quietly = TRUE)))' \
+	  >/dev/null 2>&1 || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	  && apt-get update -qq && apt-get install -y -qq --no-install-recommends r-base-core r-cran-haven \
+	  r-cran-jsonlite r-cran-readxl >/dev/null; } \
+	  || echo "R is not installed: nothing compares labelled copies with their tables in R"
 
 # The extras that the default environment has, and those that heavy.lock adds.
 LIGHT := --extra evidence --extra local --extra pandas --extra start --extra stats --extra view

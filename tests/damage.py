@@ -15,7 +15,7 @@ from pathlib import Path
 
 import polars as pl
 
-from quaver.study.sources.archive import MANIFEST, pack
+from quaver.study.sources.archive import MANIFEST, members_in, pack
 
 __all__ = ["KINDS", "SQL", "STUDY", "annotate", "damaged", "edit", "edited", "items", "of_bytes", "repacked"]
 
@@ -98,7 +98,7 @@ def repacked(bundle, home, change):
     folder, target = home / "open", home / "damaged.zip"
     about = _unpacked(bundle, folder)
     change(folder)
-    pack(target, {file.name: file for file in folder.iterdir()}, about)
+    pack(target, members_in(folder), about)
     return target
 
 

@@ -7,8 +7,11 @@ from tests.interrupted import interruptions
 
 pytestmark = pytest.mark.long
 
-MOST = 10**6 if os.environ.get("QUAVER_CONFORMANCE") == "all" else 3
+MOST = 10**6 if os.environ.get("QUAVER_CONFORMANCE") == "all" else int(os.environ.get("QUAVER_POINTS", "3"))
 """Changes at which a command is interrupted here; ``QUAVER_CONFORMANCE=all`` takes every one."""
+
+SEED = os.environ.get("QUAVER_CONFORMANCE_SEED", "")
+"""Draws them; without it they are spread evenly."""
 
 OTHERS = ("Run", "Check", "Import", "Bundle", "Watch", "Marks", "Rescored", "Begun")
 SCENARIOS = ["gold_fields", "labelled_table", *(f"other_commands:{name}" for name in OTHERS)]
@@ -17,7 +20,7 @@ SCENARIOS = ["gold_fields", "labelled_table", *(f"other_commands:{name}" for nam
 @pytest.mark.parametrize("way", ["killed", "full", "read-only"])
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_an_interrupted_command_goes_on(scenario, way, tmp_path):
-    found = interruptions(f"tests.interruptions.{scenario}", tmp_path, way, MOST)
+    found = interruptions(f"tests.interruptions.{scenario}", tmp_path, way, MOST, SEED)
     assert found["wrong"] == {}
     assert found["changes"] > 5
     print(f"\n{scenario}, {way}: {found['points']} of {found['changes']} changes")

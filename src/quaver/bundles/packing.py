@@ -24,7 +24,7 @@ from quaver.core.arguments import guarded
 from quaver.core.label_values import fields_in
 from quaver.core.number_format import count
 from quaver.core.replaced_file import put_in_place, scratch_folder
-from quaver.design.calls.annotation_table import ROLES
+from quaver.design.calls.annotation_table import played_columns
 from quaver.design.items.item_table import NEAR_DUPLICATES
 from quaver.design.items.table_files import read_rows
 from quaver.design.prompts.templates import names_in
@@ -203,9 +203,7 @@ def _used_columns(study: Study) -> set[str]:
     if spec.annotations is None:
         used |= {str(spec.items.id)}
     else:
-        used |= {*spec.annotations.variant, *(str(getattr(spec.annotations, role)) for role in ROLES)}
-        for field in spec.annotations.fields.values():
-            used |= {*field.sources}
+        used |= {name for _, name in played_columns(spec.annotations)}
     there = {*experiment.items[0].fields}
     for variant in experiment.variants:
         for template in (variant.text, variant.layout, variant.system, variant.instruction, variant.postfix):

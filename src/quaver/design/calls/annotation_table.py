@@ -24,8 +24,11 @@ from quaver.design.spec import IMPORTED, AnnotationsSpec, GoldSpec, StudySpec
 from quaver.design.spec.study_file import Positions
 from quaver.errors import ItemError, SpecError, UnknownName
 
-ROLES = ("item", "label", "raw", "thinking", "coder", "prompt", "original", "decoding", "repeat", "text")
+_ROLES = ("item", "label", "raw", "thinking", "coder", "prompt", "original", "decoding", "repeat", "text")
 """The roles that one column plays."""
+
+_SEVERAL = ("coders", "models", "confidence", "variant", "groups")
+"""Those that several columns may play."""
 
 _FIX = "add it to the labels, map it to one of them, or list it under unlabelled"
 _YES = frozenset(("true", "yes", "1", "1.0"))
@@ -98,21 +101,20 @@ def _rows(asked: AnnotationsSpec, source: Positions) -> list[Row]:
     return rows
 
 
+def played_columns(spec: AnnotationsSpec) -> list[tuple[str, str]]:
+    """The columns of the table that play a role, each with it."""
+    found = [(role, getattr(spec, role)) for role in _ROLES]
+    found += [(role, name) for role in _SEVERAL for name in getattr(spec, role)]
+    found += [("fields", name) for field in spec.fields.values() for name in field.sources]
+    found.append(("gold", spec.gold and spec.gold.column))
+    return [(role, name) for role, name in found if name is not None]
+
+
 def _check_columns(spec: AnnotationsSpec, first: Row, source: Positions) -> None:
-    columns: list[tuple[str, str | None]] = [
-        *((role, getattr(spec, role)) for role in ROLES),
-        *(
-            (role, name)
-            for role in ("coders", "models", "confidence", "variant", "groups")
-            for name in getattr(spec, role)
-        ),
-        ("gold", spec.gold.column if spec.gold else None),
-        *(("fields", name) for one in spec.fields.values() for name in one.sources),
-    ]
-    for role, name in columns:
+    for role, name in played_columns(spec):
         if name == NEAR_DUPLICATES and role == "groups" and spec.text is not None:
             continue
-        if name is not None and name not in first:
+        if name not in first:
             raise UnknownName("column", name, first, where=source.where("annotations", role))
 
 
@@ -306,14 +308,8 @@ def _readings_of(
 
 def _items(spec: AnnotationsSpec, rows: Sequence[Row], labels: LabelSet, golds: Sequence[str]) -> list[Item]:
     """The items, with what is the same in all rows of each; so must be the columns of the fields' golds."""
-    own = {getattr(spec, role) for role in ROLES if role not in ("item", "text")}
-    own |= {
-        *spec.coders,
-        *spec.models,
-        *spec.confidence,
-        *spec.variant,
-        *(name for one in spec.fields.values() for name in one.sources),
-    }
+    fixed_roles = ("item", "text", "groups", "gold")
+    own = {name for role, name in played_columns(spec) if role not in fixed_roles}
     fixed = {name for name in (spec.gold and spec.gold.column, spec.text, *spec.groups, *golds) if name}
     steady = {name for name in rows[0] if name not in own} | fixed
     fields: dict[str, Row] = {}

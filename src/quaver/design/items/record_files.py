@@ -144,7 +144,12 @@ def _copy(packed: Any, out: Any) -> None:
         out.write(block)
 
 
-def packed_again(path: Path, target: Path) -> None:
-    """Pack a file as gzip does, with no time or name in it, so that the same table gives the same bytes."""
+def packed_again(path: Path, target: Path, ending: str) -> None:
+    """Pack a file as gzip or ZIP does, with no time in it, so that the same table gives the same bytes."""
+    content = read_file(path)
+    if ending == ".zip":
+        with zipfile.ZipFile(target, "w") as archive:
+            archive.writestr(zipfile.ZipInfo(path.name), content, zipfile.ZIP_DEFLATED)
+        return
     with target.open("wb") as file, gzip.GzipFile("", "wb", fileobj=file, mtime=0) as out:
-        out.write(read_file(path))
+        out.write(content)

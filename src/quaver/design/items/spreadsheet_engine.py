@@ -5,7 +5,8 @@ So the process has a limit of memory and time, and counts what it hands on. It i
 
 It writes JSON: a line about the file (its ``sheets``; those that may hold the table, each with its ``first``
 row; the ``merged`` areas of the one that is read), then a line for each row that holds something: its number,
-and its cells' texts. A last line says ``end``, ``large`` or ``damaged``.
+and its cells' texts and kinds (``b`` a truth value, ``n`` a number, ``t``). A last line says ``end``, ``large``
+or ``damaged``.
 """
 
 from __future__ import annotations
@@ -36,6 +37,12 @@ def shown(cell: Any) -> str:
     if isinstance(cell, datetime):
         return cell.date().isoformat() if cell.time() == time() else cell.isoformat(" ")
     return str(cell)
+
+
+def _kind(cell: Any) -> str:
+    if isinstance(cell, bool):
+        return "b"
+    return "n" if isinstance(cell, int | float) else "t"
 
 
 def lines(path: str, wanted: str, most_bytes: int, most_cells: int, most_sheets: int) -> Iterator[Any]:
@@ -75,7 +82,7 @@ def lines(path: str, wanted: str, most_bytes: int, most_cells: int, most_sheets:
         spent += sum(_CELL + len(text.encode("utf-8", "replace")) for text in texts)
         if spent > most_bytes:
             raise _TooLarge(f"more than {most_bytes:,} bytes for its cells and their texts")
-        yield [number, [""] * left + texts]
+        yield [number, [""] * left + texts, "t" * left + "".join(map(_kind, row))]
 
 
 def main() -> None:

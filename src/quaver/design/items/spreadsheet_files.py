@@ -47,9 +47,22 @@ def read_spreadsheet(path: Path, sheet: str | None, choose: str) -> list[Placed]
     with closing(_engine(path, sheet)) as lines:
         about = next(lines)
         name = _sheet(path, about, sheet, choose)
-        grid: list[_Numbered] = [(number, cells) for number, cells in lines]
+        grid: list[_Numbered] = [(number, cells) for number, cells, _ in lines]
     file_name = f"{path.name} (sheet {name})" if len(about["sheets"]) > 1 else path.name
     return _rows(file_name, grid, about["merged"])
+
+
+def typed_cells(path: Path, sheet: str | None, column: str) -> dict[str, bool | float]:
+    """The truth values and numbers in a column of a table, by the text that `read_spreadsheet` gives."""
+    found: dict[str, bool | float] = {}
+    with closing(_engine(path, sheet)) as lines:
+        next(lines)
+        _, names, _ = next(lines, (0, [column], ""))
+        index = [name.strip() for name in names].index(column)
+        for _, cells, kinds in lines:
+            if kinds[index] != "t":
+                found[cells[index]] = cells[index] == "TRUE" if kinds[index] == "b" else float(cells[index])
+    return found
 
 
 def sheet_of_table(path: Path) -> str:

@@ -13,6 +13,7 @@ from quaver.core.input_budget import MOST_BYTES, MOST_CELLS, InputBudget
 from quaver.errors import ItemError
 
 STATISTICS: Final = (".sav", ".zsav", ".dta")
+_WIDTHS: Final = {"int8": pl.Int8, "int16": pl.Int16, "int32": pl.Int32}
 
 
 def read_statistics(path: Path) -> list[dict[str, Any]]:
@@ -31,6 +32,8 @@ def write_statistics(source: Path, target: Path, heads: Sequence[str], rows: Seq
     A new column whose values are all labels of one variable has that variable's codes and labels.
     """
     frame, meta = _read(source, user_missing=True, disable_datetime_conversion=True)
+    kinds = meta.readstat_variable_types  # Stata's of the same width, where a cell is no missing value
+    frame = frame.cast({one.name: _WIDTHS[kinds[one.name]] for one in frame if one.dtype.is_integer()})
     names, labels = _names(heads, frame.columns), dict(meta.variable_value_labels)
     new = pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None)
     for name in names:

@@ -24,6 +24,7 @@ from quaver.study.analysis.annotation_frame import annotations_of
 from quaver.study.analysis.field_source import FieldSource
 from quaver.study.analysis.study_acceptance import accept
 from quaver.study.analysis.text_labels import PERSON, text_labels
+from quaver.study.labelling.spreadsheet_edits import Cell
 from quaver.study.session import Study
 from quaver.study.sources.conclusion_measures import CONCLUSIONS
 from quaver.study.sources.study_file_source import asking
@@ -187,16 +188,20 @@ class FieldLabels:
         found = corrected_conclusions(self._corrected)
         return {name: in_true_labels(estimate) for name, estimate in found.items()}
 
-    def columns(self, table: pl.DataFrame, items: Sequence[str]) -> pl.DataFrame:
-        """The new columns of the copy, for rows of the user's table with these items; numbers as numbers."""
+    def columns(self, table: pl.DataFrame, items: Sequence[str], hand: Mapping[str, Any]) -> pl.DataFrame:
+        """The new columns of the copy, for rows of the user's table with these items; numbers as numbers.
+
+        A label that is among the hand labels, of which each cell stands by its text, has the type of those.
+        """
         known = [*table.drop("confidence", "quote", strict=False).columns]
         known += [one.name for one in table.select("^(confidence|quote)$") if one.count()]
         heads = {name: head for name, head in _COLUMNS.items() if name in known}
         frame = pl.DataFrame({"item": items}, schema={"item": pl.String})
         frame = frame.join(table, on="item", how="left", maintain_order="left").with_columns(_SHORT)
         labels = self.study.experiment.labels
-        numeric = labels.are_numbers or all(map(_WHOLE.fullmatch, labels.codes))
-        cells = [_number(label) if numeric and label else label for label in frame["label"]]
+        are_texts = any(isinstance(cell, str) for cell in hand.values())
+        numeric = labels.are_numbers or (not are_texts and all(map(_WHOLE.fullmatch, labels.codes)))
+        cells = [label and _typed(label, hand.get(label.casefold()), numeric) for label in frame["label"]]
         frame = frame.select(*heads).with_columns(label=pl.Series(cells, dtype=pl.Object))
         return frame.rename({name: f"{self.name} {head}".strip() for name, head in heads.items()})
 
@@ -224,7 +229,11 @@ class FieldLabels:
         return "label" if labels.are_numbers else f"share({labels.codes[0]})"
 
 
-def _number(label: str) -> float:
-    """A label as a number; a whole one without a point."""
+def _typed(label: str, hand: Any, numeric: bool) -> Cell:
+    """A label as the cell of the hand label of its name, or as a number; a whole one without a point."""
+    if isinstance(hand, bool | int | float):
+        return hand
+    if not numeric:
+        return label
     number = float(label)
     return int(number) if number.is_integer() else number

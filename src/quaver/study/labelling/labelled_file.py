@@ -15,16 +15,16 @@ import polars as pl
 
 from quaver.core.spreadsheet import safe_cell
 from quaver.core.transaction import Transaction
-from quaver.design.items.record_files import packed_again, records_in, table_ending, unpacked
-from quaver.design.items.spreadsheet_files import sheet_of_table
+from quaver.design.items.record_files import PACKED, packed_again, records_in, table_ending, unpacked
+from quaver.design.items.spreadsheet_files import sheet_of_table, typed_cells
 from quaver.design.items.statistics_files import STATISTICS, write_statistics
-from quaver.design.items.table_files import EXCEL_SEPARATOR, SPREADSHEETS, cells_of_lines, read_rows
+from quaver.design.items.table_files import EXCEL_SEPARATOR, SPREADSHEETS, Row, cells_of_lines, read_rows
 from quaver.errors import ItemError
 from quaver.study.labelling.spreadsheet_edits import Cell, write_spreadsheet
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 _LINES = (".jsonl", ".ndjson")
-_AS_ROWS = (".txt", ".ods", ".zip")
+_AS_ROWS = (".txt", ".ods")
 """Files whose copy is a CSV file of their rows."""
 
 _Cells = Mapping[int, Sequence[Cell]]
@@ -57,6 +57,19 @@ def free_names(names: Sequence[str], taken: Sequence[str]) -> list[str]:
             number += 1
         result.append(free)
     return result
+
+
+def hand_labels(
+    rows: Sequence[Row], columns: Sequence[str], source: Path, sheet: str | None
+) -> dict[str, Any]:
+    """The cells of a table's columns of hand labels as the file holds them, by their texts in lower case."""
+    found: dict[str, Any] = {}
+    for name in columns:
+        typed = typed_cells(source, sheet, name) if source.suffix.lower() in SPREADSHEETS else {}
+        for row in rows:
+            if text := row.text(name):
+                found.setdefault(text.casefold(), typed.get(text, row[name]))
+    return found
 
 
 def write_labelled(
@@ -97,11 +110,11 @@ def _write(source: Path, written: Mapping[str, Any], part: Path, heads: Sequence
         write_statistics(source, part, heads, [cells[n] for n in range(1, len(read_rows(source)) + 1)])
     elif kind == ".json":
         _write_json(source, part, heads, cells)
-    elif kind == ".gz":
+    elif kind in PACKED:
         with unpacked(source) as inner:
             whole = labelled_path(inner)
             _write(inner, written, whole, heads, rows)
-            packed_again(whole, part)
+            packed_again(whole, part, kind)
     elif kind in _AS_ROWS:
         _write_rows(read_rows(source, **written), part, heads, cells)
     else:

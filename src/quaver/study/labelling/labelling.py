@@ -41,7 +41,7 @@ from quaver.study.labelling.label_study import (
     chosen_prompts,
     label_study,
 )
-from quaver.study.labelling.labelled_file import free_names, labelled_path, write_labelled
+from quaver.study.labelling.labelled_file import free_names, hand_labels, labelled_path, write_labelled
 from quaver.study.labelling.spreadsheet_edits import Cell
 from quaver.study.session import Study
 from quaver.study.sources.study_file_source import asking
@@ -355,7 +355,9 @@ class Labelling:
         texts = [name for name, condition in about.where.items() if condition.empty is False]
         heads, cells = list[str](), dict[int, list[Cell]]()
         for one in self.fields:
-            new = one.columns(tables[one.name], items)
+            gold = self.study.spec.task.fields[one.name].gold if one.name else about.gold
+            hand = hand_labels(rows, gold.sources if gold else (), source, about.sheet)
+            new = one.columns(tables[one.name], items, hand)
             heads += new.columns
             for row, own in zip(rows, new.iter_rows(), strict=True):
                 label, by, *others = own

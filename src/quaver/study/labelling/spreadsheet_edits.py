@@ -1,8 +1,8 @@
 """Columns added to a spreadsheet (.xlsx) that stays as it is otherwise.
 
 Such a file is a ZIP archive of XML. In the part that holds the sheet, new cells are written at the end of
-their rows; formats, formulas, pictures, charts and other sheets are copied as they are. A new cell is a text
-or a number, never a formula.
+their rows; formats, formulas, pictures, charts and other sheets are copied as they are. A new cell is a text,
+a number or a truth value, never a formula.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from quaver.design.items.spreadsheet_files import letters
 from quaver.errors import ItemError
 
 Cell = str | float | None
-"""A text, a number, or nothing."""
+"""A text, a number, a truth value, or nothing."""
 
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML cannot hold."""
@@ -142,6 +142,8 @@ def _new_cell(place: str, cell: Cell, prefix: str, form: re.Match[str] | None) -
     start = f'<{prefix}c r="{place}"' + (f' s="{form[1]}"' if form else "")
     if cell is None:
         return f"{start}/>" if form else ""
+    if isinstance(cell, bool):
+        return f'{start} t="b"><{prefix}v>{int(cell)}</{prefix}v></{prefix}c>'
     if not isinstance(cell, str):
         return f"{start}><{prefix}v>{cell!r}</{prefix}v></{prefix}c>"
     # Line ends and the like as references, since reading would change them.
