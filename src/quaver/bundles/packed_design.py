@@ -12,7 +12,8 @@ import polars as pl
 from quaver.bundles.derived_files import item_document
 from quaver.bundles.outcome import Verification
 from quaver.collect.store.response_store import Store
-from quaver.collect.store.response_tables import written_prompt
+from quaver.collect.store.response_tables import checksum_of_prompt, written_prompt
+from quaver.core.annotations import GOLD_COLUMNS
 from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import design_digest, items_in_short, labels_in_full, lock_document
@@ -28,6 +29,9 @@ _MOST = 5
 
 _RESOLVED: Final = ("labels", "variants", "decodings", "follow_ups", "conditions")
 """What a lock says of the design beside the study file and the items."""
+
+_RECIPES: Final = ("format", "keys")
+"""What a lock of the same version says of how it and the calls' keys are made."""
 
 
 def compare_design(source: Bundle, found: Verification) -> None:
@@ -65,16 +69,17 @@ def _plain(document: Any) -> Any:
 def _lock_again(source: Bundle, experiment: Experiment, is_whole: bool) -> dict[str, Any]:
     """What the lock must say by the design that the bundle's other files give."""
     lock = source.lock()
+    is_ours = lock["versions"].get("quaver") == version("quaver")
     again: dict[str, Any] = {"labels": labels_in_full(experiment.labels)}
     if is_whole:
         document = lock_document(source.spec, experiment, source.served, {})
-        again = {name: document[name] for name in _RESOLVED}
+        again = {name: document[name] for name in (*_RESOLVED, *(_RECIPES if is_ours else ()))}
     if source.has_texts:
         again["digest"] = design_digest(lock)
     again["items"] = lock["items"] | items_in_short(experiment)
     if source.spec.annotations is None:
         again["calls"] = experiment.calls
-    if source.has_answers and lock["versions"].get("quaver") == version("quaver"):
+    if source.has_answers and is_ours:
         again["evaluators"] = source.plugins.rules()
     return dict(_plain(again))
 
@@ -139,9 +144,11 @@ def _item_differences(source: Bundle, resolved: Experiment) -> list[str]:
 
 
 def _has_labels_of(source: Bundle, written: Labels) -> bool:
-    names = ["model", "variant", "decoding", "item", "repeat", "label", "status"]
-    there, now = (frame.select(names).cast(pl.String) for frame in (source.annotations, written.imported[1]))
-    return bool(there.equals(now))
+    """Whether annotations say what the table does, but for gold labels of a sample that was drawn since."""
+    sampled = GOLD_COLUMNS if not source.gold_sample.is_empty else GOLD_COLUMNS[1:]
+    now = written.imported[1].drop(sampled, strict=False).with_columns(pl.col(pl.Categorical).cast(pl.String))
+    there = source.annotations.with_columns(pl.col(pl.Categorical).cast(pl.String))
+    return {*now.columns} <= {*there.columns} and bool(there.select(now.columns).equals(now))
 
 
 def _call_differences(source: Bundle, experiment: Experiment) -> list[str]:
@@ -159,7 +166,7 @@ def _call_differences(source: Bundle, experiment: Experiment) -> list[str]:
 
 _ENGINES = """SELECT DISTINCT s.identity FROM calls c
     JOIN responses r ON r.id = c.response JOIN sources s ON s.id = r.source"""
-_PLACES = """SELECT r.key, c.condition, c.item, c.repeat, p.messages FROM calls c
+_PLACES = """SELECT r.key, c.condition, c.item, c.repeat, p.messages, p.checksum FROM calls c
     JOIN responses r ON r.id = c.response JOIN conditions d ON d.position = c.condition
     LEFT JOIN prompts p ON p.id = r.prompt WHERE d.model = ?"""
 
@@ -167,8 +174,9 @@ _PLACES = """SELECT r.key, c.condition, c.item, c.repeat, p.messages FROM calls 
 def _misplaced(plan: Plan, store: Store, model: str) -> int:
     """How many of a model's stored answers are to other calls or prompts than those of a plan."""
     places, prompts = {}, {}
-    for key, condition, item, repeat, messages in store.rows(_PLACES, [model]):
-        places[key], prompts[key] = (condition, item, repeat), messages
+    for key, condition, item, repeat, messages, kept in store.rows(_PLACES, [model]):
+        places[key], is_whole = (condition, item, repeat), kept == checksum_of_prompt(messages or "")
+        prompts[key] = messages if is_whole else None
     wrong = {*places}
     for call in plan.calls(model, store.answered):
         if places.get(call.key) == (call.condition, call.item, call.repeat):

@@ -24,6 +24,8 @@ _MAY_HOLD = {
     "BLOB": ("blob",),
 }
 _FINISHES = ("stop", "length", "content_filter", "error")
+_WITHOUT_TERMS = """SELECT 1 FROM responses r LEFT JOIN terms t ON t.id = r.terms
+    WHERE r.terms IS NOT NULL AND (t.id IS NULL OR NOT json_valid(t.asked)) LIMIT 1"""
 
 
 def make_sound(path: Path) -> None:
@@ -65,10 +67,13 @@ def check_cells(store: Store, path: Path) -> None:
 
 def check_places(store: Store, path: Path, conditions: Sequence[Condition], items: Sequence[str]) -> None:
     """Check that a store's calls are those of a study."""
-    columns = "model, variant, decoding, repeats, follow_up, parent"
+    columns = "position, model, variant, decoding, repeats, follow_up, parent"
     placed = store.rows(f"SELECT {columns} FROM conditions ORDER BY position")
-    asked = [(c.model, c.variant, c.decoding, c.repeats, c.follow_up, c.parent) for c in conditions]
-    if [(*row[:4], row[4] or "", row[5]) for row in placed] != asked:
+    asked = [
+        (position, c.model, c.variant, c.decoding, c.repeats, c.follow_up, c.parent)
+        for position, c in enumerate(conditions)
+    ]
+    if [(*row[:5], row[5] or "", row[6]) for row in placed] != asked:
         raise _strange(path, "conditions that differ from the study's")
     if [row[0] for row in store.rows("SELECT id FROM items ORDER BY position")] != list(items):
         raise _strange(path, "items that differ from the study's")
@@ -79,6 +84,8 @@ def check_places(store: Store, path: Path, conditions: Sequence[Condition], item
             raise _strange(path, f"a call of {what} that does not exist")
     if store.rows("SELECT 1 FROM calls WHERE repeat NOT BETWEEN 0 AND 2147483646 OR repeat IS NULL LIMIT 1"):
         raise _strange(path, "a call of a repeat that does not exist")
+    if store.rows(_WITHOUT_TERMS):
+        raise _strange(path, "a response under terms that are not there")
 
 
 @cache

@@ -5,8 +5,8 @@ So the process has a limit of memory and time, and counts what it hands on. It i
 
 It writes JSON: a line about the file (its ``sheets``; those that may hold the table, each with its ``first``
 row; the ``merged`` areas of the one that is read), then a line for each row that holds something: its number,
-and its cells' texts and kinds (``b`` a truth value, ``n`` a number, ``t``). A last line says ``end``, ``large``
-or ``damaged``.
+its cells' texts, and their kinds (``b`` a truth value, ``n`` a number, ``t``). A last line says ``end``,
+``large`` or ``damaged``.
 """
 
 from __future__ import annotations

@@ -1,0 +1,26 @@
+"""Every kind of value in three bundles, changed: what passes is listed in docs/bundle.md, with the reason."""
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.bundles.bundle_leaves import PASSING, changed_values
+from tests.bundles.leaf_studies import BUNDLES
+
+pytestmark = pytest.mark.long
+
+PAGE = (Path(__file__).parents[2] / "docs" / "bundle.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", BUNDLES)
+def test_a_changed_value_is_found_or_listed(name, tmp_path):
+    """One value of each kind of place in every file from which others follow."""
+    tried, passed = changed_values(BUNDLES[name](tmp_path / "study"), tmp_path, most=1, derived=False)
+    assert tried.total() > 100
+    assert [kind for kind in passed if not re.fullmatch("|".join(PASSING), kind)] == []
+
+
+@pytest.mark.parametrize("kind", PASSING)
+def test_what_passes_is_on_the_page(kind):
+    places = kind.replace("\\", "").partition(" ")[2].strip("()").split("|")
+    assert all(f"`{place.rpartition('.')[2]}`" in PAGE for place in places)
