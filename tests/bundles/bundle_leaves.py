@@ -48,7 +48,7 @@ PASSING = (
     r"gold/design\.json rounds\.\*\.(when|size|coders|overlap)(\.\*)?",
     r"gold/labels\.csv (note|source|when)",
 )
-"""Kinds of values whose change nobody can find out, as patterns: what was reported, and nothing follows from."""
+"""Kinds of values whose change nobody can find out, as patterns: reported, and nothing follows from them."""
 
 
 # ------------------------------------------------------------------------------------ values and places
