@@ -45,6 +45,19 @@ def test_agreement_stops_for_frames_and_files(tmp_path, kind):
     assert quaver.measure_agreement(data, same=same, **options)[0].value == 1
 
 
+@pytest.mark.parametrize("kind", ["csv", "parquet", "json"])
+@pytest.mark.parametrize("gold", [{}, {"gold": "truth"}])
+def test_import_stops_for_coders_a_row_each(tmp_path, kind, gold):
+    wide = pl.DataFrame(rows(), schema=["id", "anna", "ben"], orient="row")
+    long = wide.unpivot(["anna", "ben"], index="id", variable_name="coder", value_name="code")
+    data = tmp_path / f"t.{kind}"
+    getattr(long.join(wide.select("id", truth="anna"), on="id"), f"write_{kind}")(data)
+    options = {"item": "id", "coder": "coder", "label": "code", **gold}
+    with pytest.raises(QuaverError, match="hardly meet"):
+        quaver.import_annotations(data, **options)
+    quaver.import_annotations(data, same=("positive=pos", "negative=neg"), **options)
+
+
 def test_one_side_that_gives_one_label_is_a_figure():
     frame = pl.DataFrame(
         [(f"i{n}", "pos", SHORT[n % 3]) for n in range(9)], schema=["id", "a", "b"], orient="row"

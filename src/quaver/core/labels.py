@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import isfinite
@@ -254,15 +254,18 @@ def same_labels(
 ) -> dict[str, str]:
     """The texts of cells that are a label written differently, each with that label.
 
-    Without a label set, the label is the form that occurs most often, without what nobody sees in it; of
-    numbers, the shortest.
+    Without a label set, the label is the form with capitals as most cells have them, of several the most
+    frequent, without what nobody sees in it; of numbers, the shortest.
 
     >>> same_labels({"True": 3, "TRUE": 2, "False": 1, "FALSE": 4})
-    {'False': 'FALSE', 'TRUE': 'True'}
+    {'False': 'FALSE', 'True': 'TRUE'}
     >>> same_labels({"1": 3, "1.0": 2, "1.1": 1, "1.10": 1})
     {'1.0': '1'}
     """
-    texts = sorted(counts, key=lambda text: (-counts[text], text))
+    cases = Counter[tuple[bool, bool]]()
+    for text, number in counts.items():
+        cases[text.isupper(), text.islower()] += number
+    texts = sorted(counts, key=lambda text: (-cases[text.isupper(), text.islower()], -counts[text], text))
     if given:
         cells = LabelCells(given, level=level)
         return {text: label for text in sorted(texts) if (label := cells.label(text)) not in (None, text)}

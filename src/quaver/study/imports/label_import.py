@@ -184,10 +184,16 @@ def _labels(
         table.taken += [replace(one, role="no label") for one in labels_outside(written.outside)]
     if not rules.labels and options["level"] not in _OF_OTHER_LEVELS:
         meant = {**written.also, **dict.fromkeys(("", *written.missing))}
-        sides = []
-        for name in (*columns, *golden):
-            cells = pl.DataFrame({"label": column_texts(table.rows, name)}).with_row_index("item")
-            sides.append(cells.with_columns(pl.col("label").replace(meant), side=pl.lit(name)))
+        # Where a row is a label, its coder is the side.
+        rows_of = (played["item"], played["coder"]) if {"item", "coder", "label"} <= played.keys() else ()
+        texts = {name: pl.Series(column_texts(table.rows, name)) for name in {*columns, *golden, *rows_of}}
+        items = texts[played["item"]] if rows_of else pl.Series(range(len(table.rows))).cast(pl.String)
+        sides = [
+            pl.DataFrame({"item": items, "label": texts[name].replace(meant)}).with_columns(
+                side=texts[rows_of[1]] if rows_of and name in columns else pl.lit(name)
+            )
+            for name in (*columns, *golden)
+        ]
         check_sides(pl.concat(sides).drop_nulls("label"), table.path.name)
     task: dict[str, Any] = {"labels": list(written.labels)}
     if options["level"] not in (None, "nominal"):
