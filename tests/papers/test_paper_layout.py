@@ -3,7 +3,7 @@
 from quaver.core.records import Estimate
 from quaver.papers.catalogue import FigureKind
 from quaver.papers.paper_answers import NOTHING, UNKNOWN
-from quaver.papers.paper_figures import points
+from quaver.papers.paper_figures import lines, points
 from quaver.papers.published_table import Layout, PublishedTable, number, reasons, table_of
 from quaver.report.tables.table import Table, plain
 
@@ -26,8 +26,8 @@ def test_points_that_lie_on_each_other_share_a_name():
 
 def test_many_points_that_lie_on_each_other_are_counted():
     kind = FigureKind("1", "Title", "points", x="x", y=["y"], name=["model"])
-    drawn = _drawn(kind, _made([0.5, 0.5, 0.5, 0.7]))
-    assert "'m0 and 2 others'" in drawn
+    assert "'m0; m1; m2'" in _drawn(kind, _made([0.5, 0.5, 0.5, 0.7]))
+    assert "'m0 and 8 others'" in _drawn(kind, _made([*[0.5] * 9, 0.7]))
 
 
 def test_the_last_word_names_a_point_and_the_others_colour_it():
@@ -52,11 +52,19 @@ def test_the_rows_of_a_table_are_printed_as_its_columns_say():
     assert second == ["k", "4", "50.0%", "0.25", NOTHING, NOTHING, NOTHING, "1.000", NOTHING, NOTHING]
 
 
+def test_panels_of_scores_stand_from_the_highest_average_to_the_lowest():
+    rows = [
+        (model, str(at), number(at / size)) for model, size in (("a", 9), ("b", 3), ("c", 5)) for at in (1, 2)
+    ]
+    made = PublishedTable("t", "Caption", Table(("model", "x", "PSS"), tuple(rows), frozenset({1, 2})))
+    kind = FigureKind("1", "Title", "lines", x="x", y=["PSS"], panel=["model"])
+    assert [row["panel"] for row in lines(kind, [], made.rows()).rows] == ["b", "b", "c", "c", "a", "a"]
+
+
 def test_an_axis_of_counts_has_whole_numbers():
     kind = FigureKind("1", "Title", "points", x="x", y=["y"], name=["model"])
-    axis = _drawn(kind, _made([2.0, 3.0]))
-    assert "'tickMinStep': 1" in axis
-    assert "'tickMinStep'" not in _drawn(kind, _made([0.2, 0.3]))
+    assert "'tickCount': 1" in _drawn(kind, _made([2.0, 3.0]))
+    assert "'tickCount': 5" in _drawn(kind, _made([0.2, 0.3]))
 
 
 def test_a_layout_says_why_a_value_is_missing_only_where_one_is():

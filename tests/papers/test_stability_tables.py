@@ -156,8 +156,13 @@ def test_by_temperature_with_the_papers_interval(study):
 
 
 def test_by_repeat_with_the_papers_interval(study):
-    for row in tabled(study, "intra-by-repeat"):
+    first, *rows = tabled(study, "intra-by-repeat")
+    assert (first["repeats"], first["PSS"]) == ("1", None)
+    assert first["distinct answers"] == len(np.unique(repeats(study, first["model"])[:, 0]))
+    for row in rows:
         k = int(row["repeats"])
+        if k == 1:  # of the second model
+            continue
         given = repeats(study, row["model"])[:, :k]
         half = 1.96 * rows_drawn(given, study.spec.seed).std() / np.sqrt(k)
         assert row["PSS"] == pytest.approx(alpha(given))
@@ -232,7 +237,9 @@ def test_answers_as_written_exact_codes_and_what_quaver_reads(tmp_path):
     assert row["intra filtered"] == pytest.approx(alpha(exact))
     assert row["intra, Quaver's"] == pytest.approx(alpha(read))
     assert row["exact answers"] == alone.mean()
-    for row in tabled(answers, "intra-by-repeat"):
+    first, *rows = tabled(answers, "intra-by-repeat")
+    assert first["distinct answers"] == len(np.unique(written[:, 0]))
+    for row in rows:
         k = int(row["repeats"])
         assert row["PSS"] == pytest.approx(alpha(raw[:, :k]))
         assert row["filtered PSS"] == pytest.approx(alpha(exact[:, :k]))

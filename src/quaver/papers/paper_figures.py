@@ -166,14 +166,21 @@ def _squares_and_counts(rows: Rows, *, beside: int, high: float, width: int) -> 
 
 
 def lines(kind: FigureKind, answers: Answers, table: Rows) -> Panels:
-    """Lines over a number, with their bands."""
-    references = [(0.8, "dashed: 0.8", None)] if "PSS" in kind.y[0] else []
-    look = {"across": kind.x, "up": kind.y[0], "joined": True, "references": references}
-    return Panels(plane, _spots(kind, table), _PLANE, look=look)
+    """Lines over a number, with their bands; panels of scores from the highest average to the lowest."""
+    spots = _spots(kind, table)
+    look: dict[str, Any] = {"across": kind.x, "up": kind.y[0], "joined": True}
+    if "PSS" in kind.y[0]:
+        scores: dict[str, list[float]] = {}
+        for row in spots:
+            if row["series"] == spots[0]["series"]:
+                scores.setdefault(row["panel"], []).append(row["y"])
+        spots.sort(key=lambda row: -np.mean(scores.get(row["panel"], [-1.0])))
+        look["references"] = [(0.8, "dashed: 0.8", None)]
+    return Panels(plane, spots, _PLANE, look=look)
 
 
 def points(kind: FigureKind, answers: Answers, table: Rows) -> Panels:
-    """Points with their names; of more than two that lie on each other, the first's and how many more."""
+    """Points with their names; of many that lie on each other, the first's and how many more."""
     there: dict[tuple[str, float, float], list[Row]] = {}
     for row in _spots(kind, table):
         there.setdefault((row["panel"], row["x"], row["y"]), []).append(row)
@@ -181,7 +188,9 @@ def points(kind: FigureKind, answers: Answers, table: Rows) -> Panels:
     for some in there.values():
         several = len({row["series"] for row in some}) > 1
         names = [f"{row['series']}, {row['name']}" if several else row["name"] for row in some]
-        name = "; ".join(names) if len(names) < 3 else f"{names[0]} and {len(names) - 1} others"
+        name = "; ".join(names)
+        if len(names) > 2 and len(name) > 24:
+            name = f"{names[0]} and {len(names) - 1} others"
         rows.append({**some[0], "name": name})
     lone = {row["x"] for row in rows}
     ends = (0.0, 2 * max(lone)) if len(lone) == 1 and max(lone) > 0 else None

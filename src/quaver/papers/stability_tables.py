@@ -176,7 +176,7 @@ def by_repeat(answers: Answers) -> Rows:
             exact.points("intra_pss_cumulative", balanced, by=[]),
             _curve(one, model),
         )
-        drawn = by_repeats(_curve(written, model, resample="rows"))
+        drawn = {1: UNKNOWN} | dict(by_repeats(_curve(written, model, resample="rows")))
         distinct = {k: counts[repeat] for k, repeat in enumerate(sorted(counts), start=1)}
         repeats = {k: k for k in drawn}
         yield from _series((one.name, model), drawn, [*map(by_repeats, curves)], repeats, distinct)

@@ -186,14 +186,20 @@ def plane(
         up=fitted(up, high),
         x_format="%" if "x" in percent else None,
         y_format="%" if "y" in percent else None,
-        y_step=1 if all(float(number).is_integer() for number in numbers) and y_domain[1] > 1.5 else None,
-        count=4 if each < 260 else 6,
+        x_count=_ticks(_numbers(drawn.rows, "x"), x_domain, 4 if each < 260 else 6),
+        y_count=_ticks(numbers, y_domain, 5),
         joined=joined,
         apart=not joined,
         edged=joined and several,
         faint=0.07 if several else 0.16,
         named=any(row.get("name") for row in drawn.rows),
     )
+
+
+def _ticks(numbers: Sequence[float], domain: Sequence[float], most: int) -> int:
+    """How many ticks an axis is to have: so few that each is whole where all its numbers are."""
+    whole = domain[1] > 1.5 and all(float(number).is_integer() for number in numbers)
+    return max(1, min(most, int(domain[1] - domain[0]))) if whole else most
 
 
 def _named(rows: Sequence[Row], x: Sequence[float], y: Sequence[float], size: Ends) -> None:
