@@ -6,8 +6,10 @@ from importlib.metadata import EntryPoint
 
 import pytest
 from tests.papers import small
+from typer.testing import CliRunner
 
 from quaver import Study, open_studies
+from quaver.cli.main import app
 from quaver.core import registry
 from quaver.errors import ModelError, QuaverError
 from quaver.papers import catalogue, figure, figures, table, tables
@@ -23,6 +25,15 @@ ENGINES = {
     "llm beside": "engine: llm, model: {use: rewording}, temperatures: [0.7, 1.2], k: 2",
 }
 """How each engine is asked for; Pegasus, which needs an extra, is tested with its own."""
+
+FILLED = {
+    *("intra-by-repeat", "inter-by-temperature", "subsamples", "poor-prompts"),
+    *("costs", "cost-shares", "other-prices"),
+    *("items", "matrix", "label-shares", "before-and-after"),
+    *("question-configurations", "questions", "configurations"),
+    *("lengths", "overall", "prompts"),
+}
+"""Tables that have numbers whatever engine made the paraphrases."""
 
 Studies = dict[str, Study]
 VERBS = ("Choose", "Name", "Tell", "Give", "State", "Say", "Report", "Write")
@@ -53,10 +64,9 @@ def stored(request, tmp_path_factory):
     registry._entries("models")["rewording"] = entry  # as an installed package would
     small.written("barrie-2025", folder)
     more = small.MODELS.replace("use: planted", "use: rewording")
-    more += "  decoding:\n    again: {temperature: 0.1, repeats: 3, only: {FACTOR: original}}\n"
+    more += "  decoding:\n    again: {temperature: 0.1, repeats: 3, only: {paraphrase: original}}\n"
     more += "    reworded: {temperature: 0.1, repeats: 2}\n"
-    factor = "layout" if request.param == "format" else "paraphrase"
-    head, _, studies = more.replace("FACTOR", factor).partition("studies:\n")
+    head, _, studies = more.partition("studies:\n")
     decoding = studies[studies.index("  decoding") :]
     text = STUDY.format(engine=ENGINES[request.param], more=head + decoding)
     path = folder / "engines.yaml"
@@ -76,12 +86,16 @@ def sources(stored):
 @pytest.mark.parametrize("several", ["several", "one"])
 def test_every_table_is_made(stored, several):
     source = sources(stored)[several]
+    filled = set()
     for name in tables():
         made = table(source, name)
         assert made.rows() or made.notes, name
+        if any(isinstance(value, float) for row in made.rows() for value in row.values()):
+            filled.add(name)
         for each in catalogue.kind_of(name).printed(made):
             assert all(len(row) == len(each.columns) for row in each.table.rows), name
             assert each.table.rows or each.notes, name
+    assert filled >= FILLED
 
 
 @pytest.mark.parametrize("several", ["several", "one"])
@@ -105,3 +119,18 @@ def test_paraphrases_that_a_model_wrote_have_a_price(stored, name):
     wrote = [row for row in rows if row["model"] == "small (paraphrases)"]
     assert bool(wrote) == by_model
     assert all(row["US dollars" if name == "costs" else "total cost"] > 0 for row in wrote)
+
+
+def test_a_note_in_every_prompt_is_compared(stored):
+    folder = stored["first"].folder
+    path = folder.with_name(f"{folder.name}.yaml")
+    asked = ["compare", str(path), "--note", "Look at the side alone.", "--flips", "0"]
+    done = CliRunner().invoke(app(["compare"]), asked, env={"COLUMNS": "200"})
+    assert done.exit_code == 0, done.output
+    compared, _, worst = done.output.partition("Sensitivity, consistency and the share of right answers")
+    for measure in ("sensitivity", "consistency", "accuracy"):
+        for model in ("small", "large"):
+            assert re.search(rf"^{measure} +model {model}, .* \d[\d.%]* +\d", compared, re.MULTILINE), (
+                compared
+            )
+    assert {line.split()[0] for line in worst.splitlines() if " all " in line} == {"small", "large"}

@@ -23,7 +23,7 @@ CALLS = {
     "barrie-2025": (2 * 500 * (30 + 3 * 251), 2 * 6 * (10 + 5)),
     "errica-2025": (100 * 3 * 30, 5 * 3 * 3),
     "karmakar-2026": (500 * 5 * (1 + 1 + 1 + 2), 6 * 5 * (1 + 1 + 1 + 2)),
-    "choices-and-temperature": (10 * 6 * 3 * 3, 6 * 6 * 2 * 2),
+    "choices-and-temperature": (10 * 6 * 3 * 3, 4 * 6 * 2 * 2),
     "atreja-2025": (200 * 16, 3 * 16),
 }
 """In full and small, by hand."""

@@ -42,6 +42,7 @@ _ELSEWHERE: Final[Mapping[str, str]] = {
     "system_prompt": "prompt: {system: …}",
     "template": "prompt: {layout: …}",
     "parser": "evaluators: [marked_label]",
+    "examples": "variants: [{use: prompts, prompts: {shown: {examples: 2}}}]",
 }
 """What other tools call something, as a study file says it."""
 
