@@ -64,3 +64,7 @@ def test_an_answer_that_declines_is_refused(code):
 )
 def test_the_language_of_texts(code, text):
     assert language_of([text]) == code
+
+
+def test_short_english_texts_about_oneself_are_not_czech():
+    assert language_of(["I love my new phone, a gift", "I want a refund, I got a broken one"]) == "en"
