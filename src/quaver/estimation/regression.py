@@ -76,22 +76,40 @@ def inverse_times(system: Floats, right: Floats) -> Floats | None:
     return np.asarray((scaled.T / scale).T)
 
 
-_NAME = re.compile(r"[^\W\d]\w*")
+_NAME = re.compile(r"[^\W\d]\w*|[\ue000-\uf8ff]")
+_QUOTED = re.compile("`([^`]+)`")
+_STANDS_IN = 0xE000
+"""The first of the characters that stand for quoted names while a formula is taken apart."""
+
+
+def in_formula(name: str) -> str:
+    """A column's name as a formula has it: in backticks, unless it is one word.
+
+    >>> in_formula("party"), in_formula("Age (years)")
+    ('party', '`Age (years)`')
+    """
+    return name if name.isidentifier() else f"`{name}`"
 
 
 def parsed(formula: str) -> tuple[str, tuple[tuple[str, ...], ...]]:
     """The response and the terms of a formula.
 
     ``+`` adds terms, ``a:b`` is an interaction, ``a*b`` is ``a + b + a:b``. There is always an intercept, and
-    nothing else of the language: no transformations, no removal, no random effects.
+    nothing else of the language: no transformations, no removal, no random effects. A name that is not one
+    word stands in backticks.
 
     Returns:
         The response, and each term as the names that it multiplies, in order of their number.
 
     >>> parsed("correct ~ treatment * temperature")
     ('correct', (('treatment',), ('temperature',), ('treatment', 'temperature')))
+    >>> parsed("correct ~ `Age (years)` + party")[1]
+    (('Age (years)',), ('party',))
     """
-    left, tilde, right = str(formula).partition("~")
+    quoted = dict.fromkeys(_QUOTED.findall(str(formula)))
+    names = {chr(_STANDS_IN + place): name for place, name in enumerate(quoted)}
+    places = {name: sign for sign, name in names.items()}
+    left, tilde, right = _QUOTED.sub(lambda found: places[found[1]], str(formula)).partition("~")
     response = left.strip()
     if not tilde or not _NAME.fullmatch(response) or "~" in right:
         raise _wrong(formula, formula)
@@ -105,7 +123,7 @@ def parsed(formula: str) -> tuple[str, tuple[tuple[str, ...], ...]]:
                 raise _wrong(formula, bad[0] or part.strip() or "nothing between the signs")
         for size in range(1, len(factors) + 1):
             for some in combinations(factors, size):
-                terms.append(tuple(dict.fromkeys(name for one in some for name in one)))
+                terms.append(tuple(dict.fromkeys(names.get(name, name) for one in some for name in one)))
     distinct = {frozenset(term): term for term in reversed(terms)}
     order = {frozenset(term): index for index, term in reversed(list(enumerate(terms)))}
     return response, tuple(distinct[key] for key in sorted(distinct, key=lambda key: (len(key), order[key])))
@@ -115,7 +133,7 @@ def _wrong(formula: str, found: str) -> MeasureError:
     return MeasureError(
         "not a formula that can be read",
         where="formula",
-        expected="response ~ a + b, a:b or a * b, of column names",
+        expected="response ~ a + b, a:b or a * b, of column names; one with spaces or signs in backticks",
         found=found,
         fix=None if found == formula else f"in {formula!r}; make a column for anything else",
     )

@@ -20,8 +20,8 @@ from quaver.estimation.regression import design, parsed
 
 Verdict = Literal["holds", "reverses", "not distinguishable"]
 
-_SHARE = re.compile(r"\s*share\(\s*(.+?)\s*\)\s*")
-_FACTOR = re.compile(r"\bfactor\(\s*([^\W\d]\w*)\s*\)")
+_SIDES = re.compile(r"\s*(?:share\(\s*(.+?)\s*\)|label)\s*~([^~]*)", re.DOTALL)
+_FACTOR = re.compile(r"\bfactor\(\s*([^\W\d]\w*|`[^`]+`)\s*\)")
 _NUMBER = r"\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+"
 _COEFFICIENT = re.compile(r"[^\W\d]\w*(?:\[[^\]]*\])?(?::[^\W\d]\w*(?:\[[^\]]*\])?)*")
 _COMPARED = re.compile(r"([<>])=?\s*")
@@ -45,7 +45,7 @@ def read_effect(
     name = rf"(?:{'|'.join(map(re.escape, known))})(?![\w\[:])"
     term = re.compile(rf"([+-]?)\s*(?:({_NUMBER})(?:\s*\*\s*({name}))?|({name}))\s*")
     totals, constant, above = dict.fromkeys(known, 0.0), 0.0, None
-    rest, side, begins = text.strip(), 1.0, True
+    rest, side, begins = text.replace("`", "").strip(), 1.0, True
     while rest:
         if (match := term.match(rest)) and (begins or match[1]):
             amount = side * float(f"{match[1]}{match[2] or 1}")
@@ -98,19 +98,22 @@ def read_formula(formula: str) -> Regression:
 
     Right of the ``~`` stand columns of the items, as `quaver.estimation.regression.parsed` reads them;
     ``factor(a)`` takes numbers as categories, and ``1`` stands for no column at all.
+    A name that is not one word stands in backticks.
 
     >>> read_formula("share(Clinton) ~ factor(party) + educ")[:2]
     ('Clinton', ('party', 'educ'))
+    >>> read_formula("share(for, but later) ~ factor(`Year of birth`)")[:2]
+    ('for, but later', ('Year of birth',))
     """
-    left, tilde, right = str(formula).partition("~")
-    share = _SHARE.fullmatch(left)
-    if not tilde or not (share or left.strip() == "label"):
+    sides = _SIDES.fullmatch(str(formula))
+    if sides is None:
         raise MeasureError(
             "not a formula that can be read",
             where="formula",
             expected="share(LABEL) ~ a + b, or label ~ a + b where the labels are numbers",
             found=formula,
         )
+    label, right = sides.groups()
     plain = _FACTOR.sub(r"\1", right)
     try:
         terms = parsed(f"label ~ {plain}")[1]
@@ -118,7 +121,8 @@ def read_formula(formula: str) -> Regression:
         error.fix = f"in {formula!r}; make a column for anything else"
         raise
     columns = tuple(dict.fromkeys(name for term in terms for name in term))
-    return Regression(share[1] if share else None, columns, frozenset(_FACTOR.findall(right)), plain)
+    categories = frozenset(name.strip("`") for name in _FACTOR.findall(right))
+    return Regression(label, columns, categories, plain)
 
 
 class ItemTable:

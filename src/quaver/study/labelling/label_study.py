@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +17,9 @@ from quaver.acceptance.accepted_labels import Acceptance
 from quaver.core.records import Estimate
 from quaver.design.calls.lock_file import write_made
 from quaver.design.spec.yaml_file import read_yaml
-from quaver.errors import QuaverError
+from quaver.errors import MeasureError, QuaverError
+from quaver.estimation.regression import in_formula
+from quaver.measures.validity.conclusion_formula import ItemTable, read_formula
 from quaver.report.findings.key_results import corrected_conclusions, corrected_totals, in_true_labels
 from quaver.report.findings.recommendation import Recommendation
 from quaver.report.findings.verdict_card import Card, best_of, card_of_fields
@@ -43,6 +46,9 @@ _COLUMNS: Final = {
     "needs_person": "needs a person",
 }
 """The new columns of the copy, and their headings."""
+
+_MOST_VALUES: Final = 100
+"""Values of a column that may explain labels; one with more is a text, a name or an id."""
 
 _WHOLE: Final = re.compile("0|-?[1-9][0-9]{0,14}")
 """A code that stays as it is where a cell holds it as a number, which 07 does not."""
@@ -227,6 +233,23 @@ class FieldLabels:
         """What a regression of the labels explains, as a formula has it."""
         labels = self.study.experiment.labels
         return "label" if labels.are_numbers else f"share({labels.codes[0]})"
+
+    @cached_property
+    def regression(self) -> tuple[str, str]:
+        """A regression on the first column that can explain the labels, and a claim about it."""
+        items, codes = self.study.experiment.items, {*self.study.experiment.labels.codes}
+        for name in items[0].fields:
+            cells = [str(item.fields.get(name) or "").strip() for item in items]
+            values = {*cells} - {""}
+            if values <= codes or not 2 <= len(values) < min(len(items), _MOST_VALUES):
+                continue
+            frame = pl.DataFrame({"item": [item.id for item in items], name: cells})
+            formula, level = f"{self.outcome} ~ {in_formula(name)}", max(values)
+            for effect in (f"{name} > 0", f"{name}[{level}] > 0"):
+                with suppress(MeasureError):
+                    ItemTable(frame, read_formula(formula), (), effect)
+                    return formula, effect
+        return f"{self.outcome} ~ COLUMN", "COLUMN > 0"
 
 
 def _typed(label: str, hand: Any, numeric: bool) -> Cell:
