@@ -29,6 +29,10 @@ _BEGINNING = 44
 _FIRST = ("model", "decoding", "evaluator", "variant")
 
 
+def _begins(instruction: str) -> str:
+    return shorten(instruction, _BEGINNING, placeholder="…").rstrip(".:")
+
+
 class Results:
     """A study's resolved design, annotations and estimates.
 
@@ -145,21 +149,32 @@ class Results:
         if not levels:
             return "the only variant" if len(self.variants) == 1 else variant
         names = [level for factor, level in levels.items() if factor != without]
+        names = names[:1] if {*names} == {"original"} else names  # of every factor
         return " · ".join(names) if names else next(iter(levels.values()))
 
     @cached_property
-    def _worded(self) -> frozenset[str]:
-        """The factors whose levels the instructions show: no two levels share one."""
+    def _worded(self) -> dict[str, dict[str, set[str]]]:
+        """The factors whose levels the instructions show, since no two share one; these by level."""
         seen: dict[str, dict[str, set[str]]] = {}
         for variant in self.variants:
             for factor in self.factors:
                 by = seen.setdefault(factor, {}).setdefault(str(variant["factors"].get(factor)), set())
                 by.add(str(variant.get("instruction", "")).strip())
-        return frozenset(
-            factor
+        return {
+            factor: levels
             for factor, levels in seen.items()
             if len(set().union(*levels.values())) == sum(map(len, levels.values()))
-        )
+        }
+
+    @cached_property
+    def level_words(self) -> dict[str, dict[str, str]]:
+        """How the instruction begins with each level of a factor, where that names the level."""
+        found = {}
+        for factor, levels in self._worded.items():
+            begins = {level: _begins(next(iter(texts))) for level, texts in levels.items() if len(texts) == 1}
+            if len({*begins.values()}) == len(levels):
+                found[factor] = begins
+        return found
 
     def levels_unseen(self, variant: str) -> str:
         """The levels of a variant that its instruction does not show, but for those of the original."""
@@ -175,13 +190,13 @@ class Results:
     def _beginnings(self) -> dict[str, str]:
         """Of each variant the beginning of its instruction; none where several would begin alike."""
         texts = {str(one["id"]): str(one.get("instruction", "")) for one in self.variants}
-        cut = {text: shorten(text, _BEGINNING, placeholder="…").rstrip(".:") for text in texts.values()}
+        cut = {text: _begins(text) for text in texts.values()}
         alike = len({*cut.values()}) < len(cut)
         return {} if alike else {name: cut[text] for name, text in texts.items()}
 
     def prompt_words(self, variant: str) -> str:
         """A variant by how its instruction begins and the levels that this does not show; else its levels."""
-        begins = self._beginnings.get(variant) if self._worded else ""
+        begins = self._beginnings.get(variant) if self._worded or len(self.variants) == 1 else ""
         return (
             ", ".join(filter(None, (begins, self.levels_unseen(variant))))
             if begins

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from quaver.core.label_values import single_labels
-from quaver.core.number_format import short_name
 from quaver.core.records import OF_SETS, LabelSet
+from quaver.report.estimate_index import Results
 from quaver.view.asked import Given
 from quaver.view.grid_view import SORTS
 from quaver.view.snapshot import STATUSES, error_document, state_in
@@ -84,9 +86,12 @@ def report_of(study: ViewedStudy) -> Path | None:
 def design_document(study: ViewedStudy, given: Given | None = None) -> dict[str, Any]:
     """Labels, columns and what they are made of, from which the page makes legends and menus."""
     snapshot, design = study.snapshot, study.snapshot.design
+    asked = [design.variants_by_id[name] for name in design.prompts]
+    variants = [{"id": one.id, "instruction": one.instruction, "factors": one.factors} for one in asked]
+    names = Results({"variants": variants}, pl.DataFrame(), ())
     has = {
         "gold": snapshot.gold.null_count() < len(snapshot.gold),
-        "confidence": snapshot.answers["confidence"].count() > 0,
+        "confidence": snapshot.has_confidence,
         "answers": bool(design.store),
     }
     return {
@@ -96,9 +101,9 @@ def design_document(study: ViewedStudy, given: Given | None = None) -> dict[str,
         "statuses": STATUSES,
         "evaluators": design.evaluators,
         "prompts": [
-            {"id": name, "short": short_name(name), "factors": dict(design.variants_by_id[name].factors)}
-            for name in design.prompts
+            {"id": one.id, "short": names.prompt_words(one.id), "factors": dict(one.factors)} for one in asked
         ],
+        "levels": names.level_words,
         "columns": [column._asdict() for column in design.columns],
         "has": has,
         "sorts": [{"name": name, "title": title} for name, title in SORTS.items()],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -190,8 +191,6 @@ class Snapshot:
     Attributes:
         items: By row: the items' ids and groups.
         gold: Their gold labels.
-        answers: ``row``, ``column``, ``evaluator``, ``legend`` (what the page shows a label or a status by),
-            ``confidence``, ``truncated`` and ``looping`` of every annotation.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -204,22 +203,47 @@ class Snapshot:
             self.gold = items["gold"].cast(self.design.legend["label"].dtype)
             self.items = items.select("item", *(pl.col(name).alias(name[len(GROUP) :]) for name in groups))
             self.ids, self.width = items["item"], len(self.design.columns)
-            cells = ("row", "column", "evaluator", "legend", pl.col("confidence").cast(pl.Float32))
-            placed = self._placed(self._annotations)
-            known = placed.select(*cells, "truncated", "looping", *_quotes(placed))
-            answers = known.collect(engine="streaming")
-            # An answer has another reason if it quotes other words than most answers to its item with its
-            # label do; of several such words, the first.
-            alike = ["row", "evaluator", "legend"]
-            places = answers.drop_nulls("quote_start").select(*alike, "quote_start", "quote_end")
-            starts = places.select(*alike, at="quote_start").unique()
-            within = (pl.col("quote_start") <= pl.col("at")) & (pl.col("at") < pl.col("quote_end"))
-            counted = places.join(starts, on=alike).filter(within).group_by(*alike, "at").len()
-            most = counted.sort("len", "at", descending=[True, False]).unique(
-                alike, keep="first", maintain_order=True
-            )
-            joined = answers.join(most.drop("len"), on=alike, how="left", maintain_order="left")
-            self.answers = joined.with_columns(other_reason=~within).drop("at", "quote_start", "quote_end")
+        self._answers: pl.DataFrame | None = None
+        self._lock = threading.Lock()
+        if not self.state.complete:  # the files will give way to others
+            _ = self.answers
+
+    @property
+    def answers(self) -> pl.DataFrame:
+        """Every annotation, read when it is needed: not on the first screen.
+
+        They have ``row``, ``column``, ``evaluator``, ``legend`` (what the page shows a label or a status by),
+        ``confidence``, ``truncated`` and ``looping``.
+        """
+        with self._lock, self._whole():
+            if self._answers is None:
+                self._answers = self._read()
+            return self._answers
+
+    def _read(self) -> pl.DataFrame:
+        cells = ("row", "column", "evaluator", "legend", pl.col("confidence").cast(pl.Float32))
+        placed = self._placed(self._annotations)
+        known = placed.select(*cells, "truncated", "looping", *_quotes(placed))
+        answers = known.collect(engine="streaming")
+        # An answer has another reason if it quotes other words than most answers to its item with its
+        # label do; of several such words, the first.
+        alike = ["row", "evaluator", "legend"]
+        places = answers.drop_nulls("quote_start").select(*alike, "quote_start", "quote_end")
+        starts = places.select(*alike, at="quote_start").unique()
+        within = (pl.col("quote_start") <= pl.col("at")) & (pl.col("at") < pl.col("quote_end"))
+        counted = places.join(starts, on=alike).filter(within).group_by(*alike, "at").len()
+        most = counted.sort("len", "at", descending=[True, False]).unique(
+            alike, keep="first", maintain_order=True
+        )
+        joined = answers.join(most.drop("len"), on=alike, how="left", maintain_order="left")
+        return joined.with_columns(other_reason=~within).drop("at", "quote_start", "quote_end")
+
+    @cached_property
+    def has_confidence(self) -> bool:
+        """Whether the model was sure of any answer, or not."""
+        with self._whole():
+            known = self._annotations.select(pl.col("confidence").is_not_null().any())
+            return bool(known.collect(engine="streaming").item())
 
     @contextmanager
     def _whole(self) -> Iterator[None]:

@@ -8,6 +8,11 @@ export function promptName(prompt, design) {
   return NAMES.get(design).get(prompt) ?? prompt;
 }
 
+/** What a factor's level is called on the page: by the prompt's words, where these tell the levels apart. */
+export function levelName(factor, level, design) {
+  return design.levels?.[factor]?.[level] ?? level;
+}
+
 /** The bands of some columns: those of model, decoding, each factor and repeat that tell columns apart; null is no level. */
 export function bandsOf(columns, design) {
   const prompts = new Map(design.prompts.map((one) => [one.id, one]));
@@ -22,17 +27,17 @@ export function bandsOf(columns, design) {
   return read
     .map(([name, of]) => ({name, values: columns.map((one) => of(one) ?? null)}))
     .filter((band) => new Set(band.values).size > 1 || (band.name === "prompt" && columns.length))
-    .map((band) => ({...band, runs: runs(band.values)}))
+    .map((band) => ({...band, runs: runs(band.values, (value) => levelName(band.name, value, design))}))
     .sort((one, other) => one.runs.length - other.runs.length); // the coarsest on top
 }
 
 /** Neighbours with the same value: from, to, the value and what is written there. */
-function runs(values) {
+function runs(values, named) {
   const found = [];
   values.forEach((value, at) => {
     const last = found.at(-1);
     if (last && last.value === value) last.to = at + 1;
-    else found.push({from: at, to: at + 1, value, text: value === "" ? "(empty)" : value ?? ""});
+    else found.push({from: at, to: at + 1, value, text: value === "" ? "(empty)" : named(value) ?? ""});
   });
   return found;
 }

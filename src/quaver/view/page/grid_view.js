@@ -4,7 +4,7 @@ import { AnswerPanel } from "./answer_panel.js";
 import { change, current } from "./address.js";
 import { button, choice, count, fill, made, percent } from "./elements.js";
 import { Facets } from "./facets.js";
-import { bandsOf, columnWords } from "./grid_bands.js";
+import { bandsOf, columnWords, levelName } from "./grid_bands.js";
 import { GridCanvas, ZOOMS } from "./grid_canvas.js";
 import { GridData } from "./grid_data.js";
 import { GridTable } from "./grid_table.js";
@@ -270,7 +270,7 @@ export class GridView {
 
   #columnWords({name, value, column}) {
     const one = this.grid.columns[column];
-    return name ? (value === null ? `no ${name}` : `${name}: ${value}`) : `${columnWords(one, this.design)}: ${percent(one.agreement)} of the labels are the item’s most frequent one, ${percent(one.valid)} of the answers have a label`;
+    return name ? (value === null ? `no ${name}` : `${name}: ${levelName(name, value, this.design)}`) : `${columnWords(one, this.design)}: ${percent(one.agreement)} of the labels are the item’s most frequent one, ${percent(one.valid)} of the answers have a label`;
   }
 
   #rowWords(row) {
