@@ -12,6 +12,7 @@ import typer
 from quaver.cli.main import app
 from quaver.errors import QuaverError, StoreError, UnknownName
 from quaver.start.begun_check import Here
+from quaver.study.checking.check_design import check
 
 ROWS = "id,post,stance,other\n" + "".join(
     f"p{n},This is what post number {n} says.,{('for', 'against', '')[n % 3]},{'xy'[n % 2]}\n"
@@ -221,3 +222,33 @@ def test_a_damaged_study_leaves_the_others_on_the_first_page(tmp_path, content):
         ("texts", "what was begun cannot be read"),
     }
     assert whole.name != damaged.name
+
+
+def test_a_check_that_was_made_on_the_command_line_goes_on_at_its_labels(tmp_path):
+    pytest.importorskip("nicegui")
+    from quaver.start.texts_page import goes_on_at
+
+    table = tmp_path / "my posts.csv"
+    table.write_text(ROWS)
+    asked = check(table, model=lambda text, prompt: "for", to=tmp_path / "my check", n=10)
+    assert asked.study.status().answered
+    for path in (table, tmp_path / "my check"):
+        assert goes_on_at(Here(tmp_path), path) == "/study/my%20check/labels"
+    there = Here(tmp_path).take(table.name, ROWS.encode())
+    assert there.folder.name == "my check"
+    assert there.texts_file == table
+    there.give(error=5.0)
+    assert not (there.folder / "start.json").exists()
+
+
+def test_a_table_without_a_check_begins_one(tmp_path):
+    pytest.importorskip("nicegui")
+    from quaver.start.texts_page import goes_on_at
+
+    (tmp_path / "umlaute.csv").write_text(
+        "Nr;Beitrag\n1;Süß ist das\n2;Größer als sonst\n", encoding="cp1252"
+    )
+    assert goes_on_at(Here(tmp_path), tmp_path / "umlaute.csv").endswith("/study/umlaute-check/texts")
+    begun_there = Here(tmp_path).begun("umlaute-check")
+    assert begun_there.options == {"separator": ";", "encoding": "cp1252"}
+    assert begun_there.table.values("Beitrag") == ["Süß ist das", "Größer als sonst"]

@@ -42,13 +42,15 @@ def start_command(
     answers nobody who does not have its address; Ctrl-C ends it.
 
     Options:
-      folder: Where your tables and studies are; the present folder by default.
+      folder: Where your tables and studies are; the present folder by default. A table, or the folder of
+        its check, opens the page that goes on with it.
       port: Where to listen; a free port by default.
       no_open: Only print the address.
 
     Examples:
       quaver start
       quaver start ~/tweets --no-open
+      quaver start tweets.xlsx
     """
     from quaver.start import start_server
 

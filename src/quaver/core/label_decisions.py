@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -188,6 +189,15 @@ def labels_outside(counts: Mapping[str, int]) -> list[Decision]:
 
 def _cells(number: int) -> str:
     return count(number, "cell")
+
+
+def in_quotes(text: str) -> str:
+    r"""A text as an option's value, in double quotes where a shell and Python both read these.
+
+    >>> in_quotes("for, against"), in_quotes('the "others"')
+    ('"for, against"', '\'the "others"\'')
+    """
+    return shlex.quote(text) if re.search(r'["$`\\!]', text) else f'"{text}"'
 
 
 def label_line(labels: Sequence[str]) -> str:

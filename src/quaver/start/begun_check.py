@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +14,8 @@ from quaver.core.input_budget import read_file
 from quaver.core.label_decisions import Decision
 from quaver.core.options import options_in
 from quaver.core.replaced_file import document_in, replace_bytes, replace_document, writing
+from quaver.design.items.table_files import how_written
+from quaver.design.spec.yaml_file import read_yaml
 from quaver.errors import QuaverError, StoreError, UnknownName
 from quaver.study.checking.check_design import Check, prepared_check
 from quaver.study.checking.check_options import CheckOptions
@@ -64,7 +67,7 @@ class Here:
 
     def names(self) -> list[str]:
         """The studies' folders, the latest first."""
-        paths = [path for path in self.folder.iterdir() if _is_study(path)]
+        paths = [path for path in self.folder.iterdir() if is_study(path)]
         return [path.name for path in sorted(paths, key=lambda path: -path.stat().st_mtime)]
 
     def begun(self, name: str) -> BegunCheck:
@@ -75,14 +78,25 @@ class Here:
             self._begun[name] = BegunCheck(self.folder / name)
         return self._begun[name]
 
+    def check_of(self, path: Path) -> BegunCheck:
+        """The check in a folder, or the latest one of a table; one that is begun, where there is none."""
+        if path.is_dir():
+            return self.begun(path.resolve().name)
+        return self._latest_of(path.resolve()) or self.begin(path.resolve())
+
+    def _latest_of(self, source: Path) -> BegunCheck | None:
+        return next((one for one in map(self.begun, self.names()) if one.texts_file == source), None)
+
     def take(self, name: str, content: bytes) -> BegunCheck:
-        """Keep a table of texts in the folder, and begin a check of it."""
+        """Keep a table of texts in the folder, and begin a check, or go on from one of the command line."""
         plain = re.sub(r"[^\w. -]+", "-", Path(name).name).strip(". -") or "texts.csv"
         source = self.folder / plain
         if not source.is_file() or read_file(source) != content:
             source = _free(self.folder, Path(plain).stem, Path(plain).suffix)
             with writing(self.folder):
                 replace_bytes(source, content)
+        elif (there := self._latest_of(source)) and not there.is_begun_here:
+            return there
         return self.begin(source)
 
     def begin(self, source: Path, given: Mapping[str, Any] | None = None) -> BegunCheck:
@@ -91,7 +105,7 @@ class Here:
         with writing(self.folder):
             folder.mkdir(exist_ok=True)
         begun = BegunCheck(folder)
-        begun.write(source, given or {})
+        begun.write(source, given or how_written(source))
         return begun
 
     def again(self, begun: BegunCheck) -> BegunCheck:
@@ -109,7 +123,8 @@ class Here:
         return self._open[path][1]
 
 
-def _is_study(folder: Path) -> bool:
+def is_study(folder: Path) -> bool:
+    """Whether a folder holds a check or another study."""
     try:
         return (folder / _GIVEN).is_file() or (folder / _STUDY).is_file()
     except OSError:  # a folder that this user may not look into
@@ -176,6 +191,21 @@ class BegunCheck:
         return self.folder.name
 
     @property
+    def is_begun_here(self) -> bool:
+        """Whether it was begun in the browser, not on the command line."""
+        return bool(self._source)
+
+    @property
+    def texts_file(self) -> Path | None:
+        """The table of texts, also of a check that was made on the command line; None where there is none."""
+        named: Any = self._source
+        if not named:
+            with suppress(QuaverError, OSError, KeyError, TypeError):
+                named = read_yaml(self.folder / _STUDY)["items"]["source"]
+        path = (self.folder / named).resolve() if isinstance(named, str) and named else None
+        return path if path is not None and path.is_file() else None
+
+    @property
     def source(self) -> Path:
         """The table of texts."""
         if not self._source:
@@ -197,7 +227,8 @@ class BegunCheck:
         self._read_given()
         self.options |= options
         self.options = {name: one for name, one in self.options.items() if one not in (None, "", [], ())}
-        replace_document(self.folder / _GIVEN, {"source": self._source, "options": self.options})
+        if self.is_begun_here:
+            replace_document(self.folder / _GIVEN, {"source": self._source, "options": self.options})
         self._found = None
         if {*_WRITTEN} & {*options}:
             self._table = None

@@ -62,6 +62,7 @@ class _Labelling:
 
     def __init__(self, page: StepPage) -> None:
         self.page, self.begun = page, page.begun
+        self.texts = self.begun.texts_file or self.begun.source
         self.made = self.begun.folder / _MADE
         self.returned: list[Path] = []
 
@@ -98,7 +99,7 @@ class _Labelling:
 
     def _typed(self) -> str:
         """The command that does the same."""
-        line = ["quaver", "label", self.begun.source.name, "--check", self.begun.folder.name]
+        line = ["quaver", "label", self.texts.name, "--check", self.begun.folder.name]
         if self.error.value:
             line += ["--error", f"{self.error.value:g}%"]
         if self.anyway.value:
@@ -116,7 +117,7 @@ class _Labelling:
         }
         if self.error.value:
             given["error"] = f"{self.error.value:g}%"
-        return Labelling(self.begun.source, given)
+        return Labelling(self.texts, given)
 
     async def _prepare(self) -> None:
         """Say what all texts would cost, where some are left to ask about; who asks already is followed."""

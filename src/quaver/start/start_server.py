@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from quaver.errors import QuaverError
 from quaver.models.local.extras import require
-from quaver.start.begun_check import MOST_BYTES
+from quaver.start.begun_check import MOST_BYTES, BegunCheck, is_study
 from quaver.view.guard import App, Guard, Receive, Scope, Send
 from quaver.view.serving import StudyReader, listening, studies_of
 
@@ -127,8 +127,13 @@ class _Answer:
 
 def serve(folder: Path, *, port: int | None = None, begun: Callable[[str], None] = print) -> None:
     """Serve the pages about a folder until the process is stopped."""
-    if not folder.is_dir():
-        raise QuaverError("there is no such folder", where=str(folder), expected="a folder for your studies")
+    if not folder.exists():
+        raise QuaverError(
+            "there is no such folder", where=str(folder), expected="a folder for your studies, or a table"
+        )
+    texts = folder if folder.is_file() else BegunCheck(folder).texts_file if is_study(folder) else None
+    about = folder if folder.is_file() or (texts and texts.parent == folder.resolve().parent) else None
+    folder = folder.resolve().parent if about else folder
     require("start", "nicegui", "uvicorn", "starlette")
     import uvicorn
     from fastapi import FastAPI
@@ -141,7 +146,8 @@ def serve(folder: Path, *, port: int | None = None, begun: Callable[[str], None]
     number, token = connection.getsockname()[1], secrets.token_urlsafe(24)
     outer, doors = FastAPI(openapi_url=None, docs_url=None, redoc_url=None), Doors(number)
     take_kept_keys()
-    _install(Site(folder, doors.viewer), outer)
+    site = Site(folder, doors.viewer)
+    first = _install(site, outer, about)
     core.app.config.socket_io_js_transports = ["websocket"]
     core.app.config.quasar_config["loadingBar"] = {
         "skipHijack": True
@@ -161,15 +167,15 @@ def serve(folder: Path, *, port: int | None = None, begun: Callable[[str], None]
     config = uvicorn.Config(
         doors, log_level="warning", access_log=False, server_header=False, date_header=False, lifespan="on"
     )
-    begun(f"http://127.0.0.1:{number}/{token}/")
+    begun(f"http://127.0.0.1:{number}/{token}{first}")
     try:
         uvicorn.Server(config).run(sockets=[connection])
     finally:
         doors.close()
 
 
-def _install(site: Site, server: FastAPI) -> None:
-    """Declare the pages."""
+def _install(site: Site, server: FastAPI, about: Path | None) -> str:
+    """Declare the pages; the address of the first, or of the one that goes on with a table or a check."""
     from nicegui import ui
 
     from quaver.report.page_templates import style
@@ -190,6 +196,7 @@ def _install(site: Site, server: FastAPI) -> None:
     }
     for step, build in builders.items():
         _step(site, step, build)
+    return texts_page.goes_on_at(site.here, about) if about else "/"
 
 
 def _step(site: Site, step: str, build: Callable[[StepPage], Awaitable[None]]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, Final
 
 from nicegui import events, run, ui
@@ -62,7 +63,7 @@ def _ways_in(page: StepPage) -> None:
 
     async def begin(name: str, content: bytes) -> None:
         if (begun := await page.do(here.take, name, content)) is not None:
-            page.go("texts", begun)
+            page.go("texts" if begun.is_begun_here else _state(here, begun.name)[0], begun)
 
     async def uploaded(event: events.UploadEventArguments) -> None:
         await begin(event.file.name, await event.file.read())
@@ -109,6 +110,12 @@ def _line(name: str) -> tuple[ui.link, TextElement]:
         return ui.link(name, address(name, "texts")), words("span", "…")
 
 
+def goes_on_at(here: Here, path: Path) -> str:
+    """The address of the page that goes on with a table or a check's folder."""
+    begun = here.check_of(path)
+    return address(begun.name, _state(here, begun.name)[0])
+
+
 def _state(here: Here, name: str) -> tuple[str, str]:
     """Where a study goes on, and how far it is."""
     try:
@@ -128,7 +135,7 @@ def _state(here: Here, name: str) -> tuple[str, str]:
         return "plan", "nothing is asked yet"
     if answered < total:
         return "run", f"{answered:,} of {total:,} answers"
-    return "verdict", f"all {total:,} answers are there"
+    return "verdict" if begun.is_begun_here else "labels", f"all {total:,} answers are there"
 
 
 async def texts(page: StepPage) -> None:

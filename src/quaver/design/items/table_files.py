@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -215,13 +215,21 @@ def cells_of_lines(lines: Iterable[str], separator: str, quote: str | None) -> A
 _HEADER_BYTES: Final = 65_536
 
 
-def separator_in(path: Path) -> str | None:
+def how_written(path: Path) -> dict[str, str]:
+    """How a text file is written, where it has to be said and is plain: ``separator`` and ``encoding``."""
+    if path.suffix.lower() not in (".csv", ".tsv", ".tab") or not path.is_file():
+        return {}
+    how = {"separator": _separator_in(path) if path.suffix.lower() == ".csv" else None}
+    with suppress(OSError):  # reading says it
+        how["encoding"] = None if _undecodable(path, "utf-8") is None else _likely(path)
+    return {name: value for name, value in how.items() if value}
+
+
+def _separator_in(path: Path) -> str | None:
     """What separates the cells of a CSV file whose header has no comma; None where that is not plain.
 
     Spreadsheets write semicolons where the comma is the decimal point.
     """
-    if path.suffix.lower() != ".csv" or not path.is_file():
-        return None
     with path.open("rb") as file:
         header = file.readline(_HEADER_BYTES).replace(b"\0", b"").strip()  # UTF-16 has a zero at each sign
     found = [sign for sign in ";\t|" if sign.encode() in header]

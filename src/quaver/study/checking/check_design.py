@@ -20,7 +20,7 @@ from quaver.core.model import Keyed
 from quaver.core.options import with_defaults
 from quaver.core.replaced_file import replace_bytes, writing
 from quaver.design.items.item_data import items_from, name_of_items, written_items
-from quaver.design.items.table_files import separator_in
+from quaver.design.items.table_files import how_written
 from quaver.design.prompt_words import ENGLISH, WORDLESS, words_by_language, words_in
 from quaver.design.prompts.templates import literal
 from quaver.design.spec.models_spec import model_of_name
@@ -194,7 +194,7 @@ def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckO
         **options: Those of `CheckOptions`.
     """
     given: CheckOptions = with_defaults(CheckOptions, options)
-    _find_separator(data, given)
+    found = _find_how_written(data, given)
     home, rows = _read(data, given["to"], written_in(given))
     name = rows.path.stem if isinstance(data, Table | str | Path) else home.name
     table, design, functions = _designed(rows, name, given)
@@ -206,6 +206,7 @@ def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckO
     drawn = {item.gold for item in items}
     missed = [label for label in table.labels if table.counts[label] and label not in drawn]
     decided = (
+        *found,
         *table.taken,
         *doubts_about(rows, table.text, table.gold),
         *_said(
@@ -219,6 +220,8 @@ def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckO
             known=words_by_language(),
             held=asking(study.source).decided.task.held,
             instruction=study.spec.prompt.instruction,
+            numbers=not (table.fields or design.definitions)
+            and all(label.lstrip("-").isdigit() for label in table.labels),
         ),
     )
     return Check(study, file, table, design, decided)
@@ -227,17 +230,26 @@ def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckO
 def starting_file(source: Path, path: Path, **options: Unpack[CheckOptions]) -> tuple[str, list[Decision]]:
     """The text of a study file for all texts of a table, and what each column was taken for."""
     given: CheckOptions = with_defaults(CheckOptions, options)
-    _find_separator(source, given)
+    found = _find_how_written(source, given)
     rows = table_of(source, written_in(given))
     given["n"] = len(rows.rows)
     table, design, _ = _designed(rows, source.stem, given)
-    return study_text(path, source, table, design, starts=True), [*table.taken, *_said(table, starts=True)]
+    return study_text(path, source, table, design, starts=True), [
+        *found,
+        *table.taken,
+        *_said(table, starts=True),
+    ]
 
 
-def _find_separator(data: Any, given: CheckOptions) -> None:
-    """Fill in what separates the cells of a text file, where its header shows that and nobody said it."""
-    if given["separator"] is None and isinstance(data, str | Path):
-        given["separator"] = separator_in(Path(data))
+def _find_how_written(data: Any, given: CheckOptions) -> list[Decision]:
+    """Fill in how a text file is written, where it shows that and nobody said it; what is to be checked."""
+    found = how_written(Path(data)) if isinstance(data, str | Path) else {}
+    if given["separator"] is None:
+        given["separator"] = found.get("separator")
+    if given["encoding"] is not None or "encoding" not in found:
+        return []
+    given["encoding"] = found["encoding"]
+    return [Decision("encoding", found["encoding"], "the file is not UTF-8; --encoding names another")]
 
 
 def _designed(

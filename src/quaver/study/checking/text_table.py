@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections import Counter, defaultdict
@@ -10,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
-from quaver.core.label_decisions import EMPTY, Decision, LabelRules, label_line, outside_label_set
+from quaver.core.label_decisions import EMPTY, Decision, LabelRules, in_quotes, label_line, outside_label_set
 from quaver.core.labels import MISSING, TOLD_APART, LabelCells, folded, indistinct_labels, shown
 from quaver.core.number_format import count
 from quaver.design.items.table_files import Row
@@ -209,14 +208,15 @@ def _no_labels(table: Table) -> QuaverError:
                 where=f"{table.path.name}: {name}",
                 expected="two labels or more to choose from",
                 found=f"{values[0][:40]!r} in {count(table.counts(name)[values[0]], 'row')}",
-                fix=f'name the others too: --labels "{label_line(values)}, another"',
+                fix=f"name the others too: --labels {in_quotes(label_line(values) + ', another')}",
             )
     sizes = {name: len(table.values(name)) for name in table.columns}
     most = min(MOST_LABELS, len(table.rows) // 2)
     if few := sorted((name for name, n in sizes.items() if 1 < n <= most), key=lambda name: sizes[name]):
-        fix = f'list the labels: --labels "{label_line(table.values(few[0]))}"'
+        values = sorted(table.values(few[0]))
+        fix = f"list the labels: --labels {in_quotes(label_line(values))}"
         if by_people := [name for name in few if name in table.free()]:
-            name = json.dumps(by_people[0], ensure_ascii=False)
+            name = in_quotes(by_people[0])
             fix = f"if people labelled these texts, name their column: --gold={name} or another; or {fix}"
         return table.unclear("there are no labels", fix, "the labels to choose from")
     fix = (
