@@ -221,6 +221,6 @@ def as_called(text: str | None) -> str | None:
     >>> as_called("quaver gold STUDY --n 200")
     'quaver gold STUDY --n 200'
     """
-    if not text or _commands or re.search(r"\b(quaver|pip|uv|make|pytest|vllm) ", text):
+    if not text or _commands or re.search(r"\b(?:quaver|pip|uv|make|pytest|vllm) |Study\.open\(", text):
         return text
     return re.sub(_OPTION, lambda match: _ARGUMENTS.get(match[1], match[1].replace("-", "_") + "="), text)

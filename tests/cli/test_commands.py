@@ -138,7 +138,7 @@ BAD = {
     "no study": (["run", "none.yaml"], "none.yaml: "),
     "a folder without one": (["run", ".."], "study.yaml"),
     "tables of no study": (["table", "none.yaml"], "none.yaml: "),
-    "no function": (["run", "study.yaml"], "--function fake=module:annotate"),
+    "no function": (["run", "study.yaml"], "--function fake=MODULE:FUNCTION"),
     "half a function": (["run", "study.yaml", "--function", "fake"], "expected: NAME=MODULE:FUNCTION"),
     "a module that is not there": (
         ["run", "study.yaml", "--function", "fake=nowhere:same"],

@@ -130,7 +130,7 @@ def test_a_pilot_asks_a_few_and_tells_the_time(tmp_path):
 def test_a_function_that_was_not_given(tmp_path):
     with pytest.raises(Unavailable, match="was not given") as caught:
         Study.open(written(tmp_path)).plan()
-    assert "--function fake=module:annotate" in str(caught.value)
+    assert "--function fake=MODULE:FUNCTION" in str(caught.value)
 
 
 def test_what_is_stored_is_measured_without_the_model(tmp_path):

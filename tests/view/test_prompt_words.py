@@ -19,7 +19,7 @@ def crossed(tmp_path_factory):
 def test_a_prompt_is_called_by_the_beginning_of_its_instruction(crossed):
     names = [prompt["short"] for prompt in crossed["prompts"]]
     assert "Is this positive, negative or neutral?" in names
-    assert "Tone?, order of the labels: reversed" in names
+    assert "Tone?, label order: reversed" in names
     assert len(set(names)) == len(names) == 6
     assert not any("original" in name for name in names)
 

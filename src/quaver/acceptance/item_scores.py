@@ -105,7 +105,9 @@ def _check(annotations: pl.DataFrame) -> None:
         where="gold_drawn",
         expected="the gold labels of a sample with known probabilities",
         found="a sample without gold labels yet" if drawn else found,
-        fix="bring the coders' labels in: quaver gold" if drawn else "draw a sample: quaver gold" + random,
+        fix="bring the coders' labels in: `quaver gold STUDY --take FILE`"
+        if drawn
+        else "draw a sample: `quaver gold STUDY --n 200`" + random,
     )
 
 

@@ -12,7 +12,7 @@ import typer
 from typing_extensions import Unpack
 
 from quaver.cli.command_options import FileArgument, YesOption, function_of, with_options
-from quaver.cli.console import errors, give, say, say_taken, screen, taken_document
+from quaver.cli.console import about, errors, give, say, say_taken, screen, taken_document, whole
 from quaver.cli.run_display import (
     next_command,
     phase,
@@ -67,6 +67,8 @@ def check_command(
     else:
         offer_weights(options["model"], yes=yes)
     prepared = prepared_check(file, **options)
+    given = [f"{prepared.study.spec.models[0].name}={function}"] if function else None
+    about(prepared.file.parent, given)
     say_taken(prepared.taken, file.name)
     screen.print()
     if prepared.design.writer:
@@ -78,7 +80,7 @@ def check_command(
         f"{len(experiment.items):,} texts × {prompts} × {design.repeats:,} times = "
         f"{experiment.calls:,} calls."
     )
-    later = f"To go on later: {_run(prepared, function)}"
+    later = whole("To go on later: quaver run STUDY")
     _ask(prepared.study, "The check", yes=yes or bool(options["budget"]), later=later)
     with phase("Measuring"):
         verdict = prepared.verdict
@@ -116,7 +118,7 @@ def _show_paraphrases(prepared: Check, *, yes: bool, agreed: bool) -> None:
     for text, flag in flags.items():
         say(f"  {text}" + (f"  [{flag}]" if flag else ""))
     screen.print()
-    edit = f"To edit them: {prepared.file.parent / 'paraphrases.json'}. Then: {_run(prepared, None)}"
+    edit = f"To edit them: {prepared.file.parent / 'paraphrases.json'}. Then: {whole('quaver run STUDY')}"
     if not yes and not study.source.files.responses.exists():
         if not sys.stdin.isatty():
             say(f"Nothing was asked with them: --yes approves them. {edit}", on=errors)
@@ -124,12 +126,6 @@ def _show_paraphrases(prepared: Check, *, yes: bool, agreed: bool) -> None:
         if not typer.confirm("Ask with these?", default=True, err=True):
             say(edit, on=errors)
             raise typer.Exit(1)
-
-
-def _run(prepared: Check, function: str | None) -> str:
-    """How to ask the rest of a check."""
-    given = f" --function {prepared.study.spec.models[0].name}={function}" if function else ""
-    return f"quaver run {shlex.quote(str(prepared.file.parent))}{given}"
 
 
 _OF_ALL_FIELDS: Final = (
@@ -148,11 +144,10 @@ def _next(card: Card, prepared: Check, path: Path, function: str | None) -> str:
         return f"quaver view {study} --field {shlex.quote(worst.field)}"
     label = f"quaver label {shlex.quote(str(path))} --check {study}"
     label += f" --function {function}" if function else ""
-    run = _run(prepared, function)
     inside = "write the function as label(text, prompt), asking what the prompt says, then "
     steps: dict[NextStep, str] = {
-        "run": run,
-        "ask again": f"{run} --retry-errors",
+        "run": "quaver run STUDY",
+        "ask again": "quaver run STUDY --retry-errors",
         "add prompts": f"{inside * prepared.design.in_function}{_again('--prompts', 20)}",
         "choose the evaluator": _again("--evaluator", READERS[0]),
         "label the rest": label,
@@ -164,8 +159,8 @@ def _next(card: Card, prepared: Check, path: Path, function: str | None) -> str:
         rows = prepared.table.rows
         steps["add items"] = _again("--n", worst.needed if sample < worst.needed < rows else rows)
     if card.step in steps:
-        return steps[card.step]
-    return next_command(card, prepared.file.parent) if card.command else f"quaver view {study}"
+        return whole(steps[card.step])
+    return next_command(card) if card.command else f"quaver view {study}"
 
 
 def _again(option: str, value: object) -> str:
@@ -282,6 +277,8 @@ def label_command(
 def _ask_all(work: Labelling, study: Study, what: str, *, yes: bool) -> None:
     """Ask what is left of a study; without all of its answers, nothing follows."""
     later = "The same command goes on later."
+    functions = [f"{study.spec.models[0].name}={work.function}"] if callable(work.options["model"]) else None
+    about(study.source.positions.path or study.folder, functions)
     if _ask(study, what, yes=yes, later=later, batch=work.options["batch"]) != "finished":
         raise typer.Exit(1)
 
@@ -306,6 +303,7 @@ def demo_command(folder: Path = Path("demo"), yes: YesOption = False) -> None:
     from quaver.study.session import Study
 
     study = Study.open(path)
+    about(path)
     for model in study.spec.models:
         offer_weights(str(model.options.get("model", "")), yes=yes)
     screen.print(f"{study.spec.name}: {study.experiment.calls:,} calls to a model on this machine.")
@@ -314,7 +312,7 @@ def demo_command(folder: Path = Path("demo"), yes: YesOption = False) -> None:
     status = show_outcome(outcome, study)
     if outcome.ended != "finished":
         raise typer.Exit(130)
-    say_verdict(study, status, path)
+    say_verdict(study, status)
     with phase("Drawing the report"):
         report = study.report()
     say(f"The report: {report.resolve()}")

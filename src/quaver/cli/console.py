@@ -10,12 +10,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from io import StringIO
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len
@@ -24,6 +26,7 @@ from rich.table import Table
 from rich.text import Text
 
 from quaver._secrets import Keys
+from quaver.cli.command_options import HERE
 from quaver.core.number_format import visible
 
 if TYPE_CHECKING:
@@ -65,9 +68,10 @@ errors = _Screen(stderr=True)
 
 def say(line: str | Text, *, on: Console = screen, style: str | None = None) -> None:
     """Print a line: on a terminal broken between words alone, elsewhere whole, however long."""
+    line = whole(line) if isinstance(line, str) else line
     if on.is_terminal:
-        whole = plain(line) if isinstance(line, str) else line
-        line = Text("\n").join(_between_words(part, on.width) for part in whole.split("\n"))
+        shown = plain(line) if isinstance(line, str) else line
+        line = Text("\n").join(_between_words(part, on.width) for part in shown.split("\n"))
     on.print(line, soft_wrap=True, style=style)
 
 
@@ -99,6 +103,28 @@ def say_command(head: str, command: str) -> None:
             lines.append("   ")
         lines[-1] += f" {word}" if lines[-1] else word
     screen.print(" \\\n".join(lines), soft_wrap=True)
+
+
+_about: list[tuple[str, str]] = []
+"""The study that the running command is about, and its functions, as a command names them."""
+
+_ASKING: Final = ("plan", "run", "variants", "watch")
+"""Commands that ask a model's function."""
+
+
+def about(study: Path, functions: Iterable[str] | None = None) -> None:
+    """From now on, commands that are shown are about this study, asked with these functions."""
+    given = "".join(f" --function {shlex.quote(one)}" for one in functions or ())
+    _about[:] = [("" if study == HERE else f" {shlex.quote(str(study))}", given)]
+
+
+def whole(line: str) -> str:
+    """A line in which commands name the study that they are about, so that they run as they are."""
+    for study, functions in _about:
+        for verb in set(re.findall(r"quaver ([a-z]+) STUDY\b", line)):
+            asked = functions if verb in _ASKING else ""
+            line = line.replace(f"quaver {verb} STUDY", f"quaver {verb}{study}{asked}")
+    return line
 
 
 def texts(name: str, **facts: Any) -> Callable[..., list[str]]:

@@ -11,13 +11,14 @@ from copy import copy
 from functools import wraps
 from importlib import import_module
 from inspect import Parameter
+from pathlib import Path
 from typing import Annotated, Any, get_origin
 
 import typer
 from typer.core import TyperGroup
 
 import quaver
-from quaver.cli.console import errors, for_programs, log, say, screen
+from quaver.cli.console import about, errors, for_programs, log, say, screen, whole
 from quaver.errors import QuaverError, on_the_command_line
 
 GROUPS: Mapping[str, Mapping[str, str]] = {
@@ -99,6 +100,9 @@ def app(commands: Iterable[str] = COMMANDS) -> typer.Typer:
     return result
 
 
+_STUDIES = ("study", "after", "before")
+"""What arguments that name a study are called."""
+
 _JSON = {
     "as_json": ("--json", "Print JSON, whose schema `quaver schema COMMAND` prints."),
     "log_json": ("--log-json", "Write progress, notes and errors as a line of JSON each."),
@@ -113,11 +117,18 @@ def for_programs_too(function: Callable[..., None]) -> Callable[..., None]:
     def run(*, as_json: bool, log_json: bool, **given: Any) -> None:
         with for_programs(as_json, log_json):
             try:
+                studies = [given[name] for name in _STUDIES if isinstance(given.get(name), Path)]
+                for study in studies:
+                    about(study, given.get("function"))
                 function(**given)
             except KeyboardInterrupt:
                 say("Interrupted; the same command goes on.", on=errors)
                 raise typer.Exit(130) from None
             except QuaverError as error:
+                for study in studies:  # of two that are compared, the one that the error is about
+                    if error.where in (str(study), str(study.parent)):
+                        about(study, given.get("function"))
+                error.fix = error.fix and whole(error.fix)
                 if not log_json:
                     raise
                 parts = ("where", "problem", "expected", "found", "fix")

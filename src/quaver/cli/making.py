@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,7 +17,7 @@ from quaver.cli.command_options import (
     open_study,
     studies_of,
 )
-from quaver.cli.console import give, give_each, gives, plain, printer, say, say_heading, screen, table
+from quaver.cli.console import about, give, give_each, gives, plain, printer, say, say_heading, screen, table
 from quaver.cli.run_display import (
     errors_table,
     print_status,
@@ -195,6 +194,7 @@ def run_command(
             for note in opened.spec.notes:
                 screen.print(f"- {note}")
         opened.variants.make(watch=say_making)
+        about(opened.source.positions.path or study if name or small else study, function)
         with watching() as watch, stopping(opened.folder):
             outcome = opened.run(
                 retry_errors=retry_errors,
@@ -204,8 +204,7 @@ def run_command(
                 where=where,
                 watch=watch,
             )
-        path = opened.source.positions.path or study if name or small else study
-        say_verdict(opened, show_outcome(outcome, opened), path)
+        say_verdict(opened, show_outcome(outcome, opened))
         documents[name] = {"ended": outcome.ended, **(study_document(opened) if gives() else {})}
         if outcome.ended == "interrupted":
             break
@@ -229,11 +228,13 @@ def status_command(study: StudyArgument = HERE, function: FunctionOption = None)
             documents[name] = study_document(opened)
             continue
         say_heading("Study", name)
-        _show(opened, opened.source.positions.path or study if name else study)
+        if name:
+            about(opened.source.positions.path or study, function)
+        _show(opened)
     give_each("studies", documents)
 
 
-def _show(opened: Study, path: Path) -> None:
+def _show(opened: Study) -> None:
     status = opened.status()
     quality = quality_in_passing(opened, status)
     print_status("progress", status)
@@ -242,7 +243,7 @@ def _show(opened: Study, path: Path) -> None:
     if status.batches:
         _show_batches(status)
     say_quality(quality)
-    say_verdict(opened, status, path)
+    say_verdict(opened, status)
 
 
 def _show_batches(status: StudyStatus) -> None:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
-from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.console import Group
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 
-from quaver.cli.command_options import HERE
-from quaver.cli.console import errors, log, plain, printer, say, say_command, screen, table
+from quaver.cli.console import errors, log, plain, printer, say, say_command, screen, table, whole
 from quaver.errors import StoreError
 
 if TYPE_CHECKING:
@@ -33,7 +31,10 @@ _READ_IN_PASSING: Final = 200_000
 _SECONDS: Final = 15
 """Between two lines of progress, where there is no terminal."""
 
-_COMMANDS: Final[Mapping[NextStep, str]] = {"run": "run", "ask again": "run --retry-errors"}
+_COMMANDS: Final[Mapping[NextStep, str]] = {
+    "run": "run STUDY",
+    "ask again": "run STUDY --retry-errors",
+}
 """What to type for a next step; for all others the report shows where to begin."""
 
 
@@ -52,9 +53,25 @@ def phase(what: str) -> Iterator[None]:
         yield
 
 
+def _loaded_for_the_verdict() -> None:
+    """Load what a verdict takes, which is as slow as measuring some thousand answers."""
+    import scipy.stats  # noqa: F401
+
+    from quaver.measures.evidence import verdict_evidence  # noqa: F401
+    from quaver.report.findings import verdict_card  # noqa: F401
+    from quaver.report.page_templates import template
+    from quaver.study.analysis import measured_study  # noqa: F401
+
+    template("verdict.txt")
+
+
 @contextmanager
 def watching() -> Iterator[Any]:
-    """Shows a run with its pace, tokens, money and errors; without a terminal, now and then."""
+    """Shows a run with its pace, tokens, money and errors; without a terminal, now and then.
+
+    What the verdict takes is loaded in the meantime.
+    """
+    Thread(target=_loaded_for_the_verdict, daemon=True).start()
     with nullcontext() if errors.logs else Live(console=errors, transient=True, refresh_per_second=4) as live:
         last = 0.0 if errors.logs else time.monotonic()
         is_stopping = False
@@ -151,7 +168,8 @@ def verdict_document(card: Card) -> dict[str, Any]:
     """A verdict for JSON: how the answers were read, its lines, and what is said of each model's labels."""
     names = ("model", "field", "kind", "prompt", "classes", "groups", "reason", "next_step")
     models = [{name: getattr(one, name) for name in names} for one in card.recommendations]
-    return {"reading": card.reading, "lines": card.lines, "misread": card.misread, "models": models}
+    lines = [*map(whole, card.lines)]
+    return {"reading": card.reading, "lines": lines, "misread": card.misread, "models": models}
 
 
 def say_quality(quality: Quality | None) -> None:
@@ -179,10 +197,10 @@ def print_status(text: str, *about: Any) -> None:
     printer("status", Range=Range)(text, *about)
 
 
-def say_verdict(study: Study, status: StudyStatus, path: Path) -> None:
+def say_verdict(study: Study, status: StudyStatus) -> None:
     """Print the verdict on a study whose calls are all answered, and what to type next."""
     if card := verdict_in_passing(study, status):
-        say_card(card, next_command(card, path))
+        say_card(card, next_command(card))
 
 
 def say_card(card: Card, then: str) -> None:
@@ -194,11 +212,10 @@ def say_card(card: Card, then: str) -> None:
     say(first, style="bold")
     for line in (*others, *card.misread):
         say(line)
-    say_command("Next:", then)
+    before, verb, behind = then.partition("quaver ")
+    say_command(f"Next: {before}".rstrip(), verb + behind)
 
 
-def next_command(card: Card, path: Path) -> str:
+def next_command(card: Card) -> str:
     """What to type after a verdict."""
-    verb, *options = (card.command or _COMMANDS.get(card.step, "report")).split()
-    study = [] if path == HERE else [shlex.quote(str(path))]
-    return " ".join(("quaver", verb, *study, *options))
+    return whole(f"quaver {card.command or _COMMANDS.get(card.step, 'report STUDY')}")

@@ -72,7 +72,7 @@ def strings_of(study: Study) -> pl.DataFrame:
         raise MeasureError(
             "there are no annotations",
             where=str(study.folder),
-            fix="`quaver run` asks what has not been asked yet",
+            fix="collect them first: `quaver run STUDY`",
         )
     return frame
 

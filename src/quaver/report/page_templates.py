@@ -92,13 +92,16 @@ def style(name: str) -> Markup:
 
 
 def coded(sentences: str) -> Markup:
-    """Sentences with what stands in backticks as code.
+    """Sentences with what stands in backticks as code; a command of the study runs in the study's folder.
 
-    >>> coded("type `quaver gold` & wait")
-    Markup('type <code>quaver gold</code> &amp; wait')
+    >>> coded("type `quaver gold STUDY --n 9` & wait")
+    Markup('type <code>quaver gold . --n 9</code> in the study’s folder &amp; wait')
     """
     parts = str(escape(sentences)).split("`")
-    return Markup("".join(f"<code>{part}</code>" if index % 2 else part for index, part in enumerate(parts)))
+    for index in range(1, len(parts), 2):
+        there = parts[index].replace(" STUDY", " .")
+        parts[index] = f"<code>{there}</code>" + " in the study’s folder" * (there != parts[index])
+    return Markup("".join(parts))
 
 
 def in_yaml(value: object) -> str:

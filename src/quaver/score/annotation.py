@@ -144,7 +144,7 @@ def annotate(
             "the annotations cannot be written",
             where=str(path),
             found=str(error),
-            fix="free some space, then run `quaver rescore`",
+            fix="free some space, then: `quaver rescore STUDY`",
         ) from error
     return pl.scan_parquet(path)
 

@@ -123,7 +123,7 @@ def part_of(experiment: Experiment, canary: Canary, models: Mapping[str, Model])
                 where="watch",
                 expected="the prompts that are locked in watch/canary.json",
                 found=f"item {item}, {variant}",
-                fix="put the study back, or begin a new watch: quaver watch --renew",
+                fix="put the study back, or begin a new watch: `quaver watch STUDY --renew`",
             )
     used = [variants[name] for name in dict.fromkeys(variant for _, variant, _ in canary.pool)]
     options = canary.options
@@ -284,7 +284,8 @@ class Occasions:
                     where="watch",
                     expected="answers to the prompts in watch/canary.json",
                     found=error_line(error).partition("\n")[0],
-                    fix="put back a copy of the folder `watch`, or begin anew with quaver watch --renew",
+                    fix="put back a copy of the folder `watch`, or begin a new watch: "
+                    "`quaver watch STUDY --renew`",
                 ) from None
             chunk = self.store.read_after(self._read, _CHUNK)
         return sorted(

@@ -80,7 +80,7 @@ def _canary(files: StudyFolder, source: StudyFile, options: CanaryOptions | None
             where=str(files.path / "canary.json"),
             expected=str(asdict(canary.options)),
             found=str(asdict(options)),
-            fix="leave the options out, or begin a new watch: quaver watch --renew",
+            fix="leave the options out, or begin a new watch: `quaver watch STUDY --renew`",
         )
     return canary
 

@@ -385,5 +385,5 @@ def _unknown(batch: Batch, reason: str) -> ModelError:
         where=f"{batch.model}, batch {batch.remote}",
         found=reason,
         fix="set the key of the account that sent it; if the batch is gone for good, "
-        "`quaver run --cancel-batches` gives it up, and its calls are asked (and paid) again",
+        "`quaver run STUDY --cancel-batches` gives it up, and its calls are asked (and paid) again",
     )

@@ -197,7 +197,7 @@ class NoWork:
             "the model's paraphrases have not been made yet",
             expected=what,
             found="none",
-            fix="`quaver variants STUDY` makes them, and so does run",
+            fix="`quaver variants STUDY` makes them",
         )
 
     def ask(

@@ -110,7 +110,9 @@ def pairs_of(parts: Sequence[Cell], first: str | None, second: str | None) -> li
     known = sorted({name for cell in parts for name in cell.raters})
     for role, name in (("first", first), ("second", second)):
         if name is not None and name not in known:
-            raise UnknownName("evaluator", name, known, where=role, fix="quaver rescore STUDY --evaluator …")
+            every = " ".join(f"--evaluator {each}" for each in (*known, name))
+            fix = f"read the answers with it, too: `quaver rescore STUDY {every}`"
+            raise UnknownName("evaluator", name, known, where=role, fix=fix)
     if first is not None and first == second:
         raise MeasureError(
             "an evaluator is compared with itself", where="second", expected="another", found=first

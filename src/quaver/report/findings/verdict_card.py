@@ -5,6 +5,7 @@ What it says stands in ``templates/verdict.txt``, a macro a clause, and in ``ver
 
 from __future__ import annotations
 
+import shlex
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -251,10 +252,10 @@ class _Said:
     def _command(self) -> str:
         """What draws the gold labels that are missing; empty where that is not the next step."""
         if self.best.next_step == "label a random sample":
-            return f"gold --n {_ANEW} --design simple"
+            return f"gold STUDY --n {_ANEW} --design simple"
         if self.best.next_step != "label more by hand" or not self.best.needed:
             return ""
-        return "gold" if _awaited(self.results) else f"gold --n {self.best.needed} --design simple"
+        return f"gold STUDY{'' if _awaited(self.results) else f' --n {self.best.needed} --design simple'}"
 
     def _label(self, code: str) -> str:
         """A label in quotation marks, or that there is none."""
@@ -363,7 +364,7 @@ def card_of_fields(cards: Mapping[str, Card], links: Mapping[str, str] | None = 
         next_step=f"{quoted(order[0])}: {worst.next_step}",
         lines=(f"{advice}. {why}", worst.moves, worst.next_step),
         recommendations=tuple(recommendation for name in order for recommendation in found[name]),
-        command=f"{worst.command} --field {order[0]}" if worst.command else "",
+        command=f"{worst.command} --field {shlex.quote(order[0])}" if worst.command else "",
         facts=worst.facts,
         reading=worst.reading,
         misread=worst.misread,

@@ -114,7 +114,7 @@ def _unwritten(folder: Path, error: OSError) -> StoreError:
         "the report cannot be written",
         where=str(folder),
         found=str(error),
-        fix="name a folder" if is_file else f"{room_for(error)}, then run `quaver report` again",
+        fix="name a folder" if is_file else f"{room_for(error)}, then: `quaver report STUDY`",
     )
 
 

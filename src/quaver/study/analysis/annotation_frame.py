@@ -98,7 +98,7 @@ def _check_placed(study: StudySource, store: Store) -> None:
         expected="answers of the models, prompts and items that the study names",
         found=f"{unplaced:,} answers"
         + (f" of {enumeration(changed)} before its code or options changed" if changed else ""),
-        fix="take the change back to measure them, or `quaver run` to ask anew; nothing was changed now",
+        fix="undo the change to measure them; `quaver run STUDY` asks again; nothing was changed now",
     )
 
 
@@ -239,7 +239,7 @@ def readable(study: StudySource, of: Mapping[str, str]) -> Mapping[str, str]:
                 where=str(study.folder),
                 expected=f"the follow-up {name!r}",
                 found=", ".join(known) or "no follow-ups",
-                fix=f"add {evaluator} to the study's evaluators, then run `quaver run`",
+                fix=f"add {evaluator} to the study's evaluators, then: `quaver run STUDY`",
             )
     return of
 

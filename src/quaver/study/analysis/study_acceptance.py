@@ -162,5 +162,5 @@ def _no_labels(study: StudySource) -> MeasureError:
         found=", ".join(others) or changed,
         fix="name the function that answered, with --function"
         if others
-        else "collect answers first: quaver run",
+        else "collect answers first: `quaver run STUDY`",
     )

@@ -125,7 +125,7 @@ def _chosen(
             where=study.where,
             expected="answers of these prompts and this model",
             found="none",
-            fix="collect them first: quaver run",
+            fix="collect them first: `quaver run STUDY`",
         )
     return found
 

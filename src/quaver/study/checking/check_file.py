@@ -95,9 +95,11 @@ def study_text(
         more = {"drawn": design.options["hand_labels"], "map": table.also}
         gold |= {name: value for name, value in more.items() if value}
     text = template("check_study.txt").render(
-        study=_one_line(str(path) if starts else path.parent.name),
+        study=_one_line(shlex.quote(str(path) if starts else path.parent.name)),
         file=_one_line(source.name),
-        function=model["name"] if isinstance(model, Mapping) and model["use"] == "function" else None,
+        function=shlex.quote(model["name"])
+        if isinstance(model, Mapping) and model["use"] == "function"
+        else None,
         table=table,
         design=design,
         options=design.options,

@@ -378,8 +378,8 @@ def _check_pilot(study: StudyFile, store: Store, model: str, calls: Sequence[Cal
             where=study.where,
             expected="a label in nine of ten answers, before the rest is paid for",
             found=f"{counted}: {said[:_LONGEST]}" if said else counted,
-            fix="read them with `quaver export`, and change prompt, labels or `max_tokens`; to go on as it "
-            "is, run again: nothing is asked twice",
+            fix="read them with `quaver export STUDY answers.csv`, and change prompt, labels or max_tokens; "
+            "to go on as it is, run again: nothing is asked twice",
         )
 
 

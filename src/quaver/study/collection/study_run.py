@@ -59,7 +59,7 @@ def asked_models(study: StudyFile, where: RunSpec) -> Mapping[str, Model]:
 
 _STAND_INS = (
     "Paraphrases that a model is to make have not been made yet, and count as long as the original: "
-    "`quaver variants` makes them and shows them, and so does `quaver run`."
+    "`quaver variants STUDY` makes them and shows them, and so does `quaver run STUDY`."
 )
 
 

@@ -112,7 +112,7 @@ def next_round(
             where="gold",
             expected=f"more than {max(had, 1):,} items",
             found=f"{size:,}",
-            fix="name a larger sample: quaver gold STUDY --n 200",
+            fix=f"name a larger sample: `quaver gold STUDY --n {max(2 * had, 200)}`",
         )
     size, number = min(size, len(items)), len(rounds) + 1
     strata, worth = ["all"] * len(items), None
@@ -188,7 +188,7 @@ def _design(
             where="design",
             expected="simple sampling",
             found="strata of the models' labels",
-            fix="collect labels first (`quaver run`), or draw a simple sample",
+            fix="collect labels first (`quaver run STUDY`), or draw a simple sample",
         )
     chosen = wanted or ("stratified" if has_labels else "simple")
     seed = derive(source.spec.seed, "gold")

@@ -262,7 +262,7 @@ class StudyGold:
                 where=str(self._source.folder),
                 expected="a sample in its folder `gold`",
                 found="none",
-                fix="draw one: quaver gold STUDY --n 200",
+                fix="draw one: `quaver gold STUDY --n 200`",
             )
 
     @guarded

@@ -305,6 +305,7 @@ class Labelling:
             left=waiting.drawn - waiting.labelled,
             people=len({item for one in fields for item in one["doubtful"]}),
             sheets=sheets or [self.study.folder / "gold"],
+            returned=shlex.quote(str(sheets[0])) if len(sheets) == 1 else "FILE",
         )
         return state, step
 

@@ -229,7 +229,9 @@ class StudyFile(StudySource):
         """The store, with the study's calls in it."""
         if not self.files.responses.exists():
             raise StoreError(
-                "nothing has been collected for this study yet", where=self.where, fix="quaver run"
+                "nothing has been collected for this study yet",
+                where=self.where,
+                fix="collect answers first: `quaver run STUDY`",
             )
         with self.files.store() as store:
             if not store.calls.placed(self.fingerprint):

@@ -75,17 +75,17 @@ FileName = Literal[
     "labelled.json",
 ]
 
-_WATCH: Final = "put back a copy of it, or begin anew with quaver watch --renew"
+_WATCH: Final = "put back a copy of it, or begin a new watch: `quaver watch STUDY --renew`"
 _FILES: Mapping[FileName, tuple[Any, str]] = {
     "canary.json": (_CANARY, _WATCH),
     "occasions.json": (shape("_LOOKS", {"occasions": _several[_LOOK]}), _WATCH),
     "accepted.json": (
         shape("_ACCEPTED", dict.fromkeys(("asked", "found"), dict[str, Any])),
-        "move it away; quaver accept makes it again",
+        "move it away; `quaver accept STUDY` makes it again",
     ),
     "labelled.json": (
         shape("_LABELLED", dict.fromkeys(("file", "sha256"), str)),
-        "move it away; quaver label writes it anew",
+        "move it away; the same labelling writes it again",
     ),
     "study.lock.json": (_LOCK, "move it away; the next run writes it anew"),
     "paraphrases.json": (

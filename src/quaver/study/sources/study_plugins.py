@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -127,9 +128,8 @@ class Plugins:
                     f"the model {name!r} is a Python function that was not given",
                     where=self._source.where("models", index),
                     expected="a function annotate(text, prompt)",
-                    fix=f"Study.open(…, functions={{{name!r}: annotate}}), or "
-                    f"quaver run --function {name}=module:annotate, or "
-                    "quaver label --function module:annotate",
+                    fix=f"add --function {shlex.quote(name)}=MODULE:FUNCTION; in Python, "
+                    f"Study.open(…, functions={{{name!r}: annotate}})",
                 )
             options["annotate"] = self.functions[name]
         loc = ("models", index)
