@@ -43,13 +43,8 @@ def test_a_study_s_report_has_them_and_its_files_and_python_the_same_numbers(tmp
         *("gold_agreement", "best_prompt_wrong", "best_prompt_gold_agreement", "best_prompt_better"),
         *("correct_answers", "gold_bias", "class_found", "unlabelled_texts", "broken_prompts", "label_right"),
         *("prompt_worse", "prompt_right", "prompt_usual", "prompt_unlabelled"),
-        *(
-            "reader_disagreement",
-            "failed_calls",
-            "unlabelled_answers",
-            "truncated_answers",
-            "served_flips_host",
-        ),
+        *("reader_disagreement", "failed_calls", "unlabelled_answers", "truncated_answers"),
+        "served_flips_host",
         *(f"flips_{kind}" for kind in ("repeats", "prompts", "chance", "agreement", "noise")),
     }
     study.report()
