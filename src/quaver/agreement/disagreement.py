@@ -360,7 +360,7 @@ def members(sets: Sequence[str]) -> tuple[list[str], Floats]:
     >>> labels, held.tolist()
     (['food', 'service'], [[1.0, 1.0], [0.0, 0.0], [1.0, 0.0]])
     """
-    read = [labels_in(one) for one in sets]
+    read = list(map(labels_in, sets))
     labels = list(dict.fromkeys(label for one in read for label in one))
     return labels, np.array([[float(label in one) for label in labels] for one in read]).reshape(
         len(read), -1
@@ -412,7 +412,7 @@ def tree_distances(labels: Sequence[str], label_set: LabelSet | None) -> Floats:
             expected="a label set in which labels have a `parent`",
             found="tree",
         )
-    lines = [label_set.lineage(label) for label in labels]
+    lines = list(map(label_set.lineage, labels))
     kinds = list(dict.fromkeys(line[: depth + 1] for line in lines for depth in range(len(line))))
     under = np.array([[float(line[: len(kind)] == kind) for kind in kinds] for line in lines])
     depth = under.sum(1)

@@ -41,14 +41,14 @@ def label_set_of(labels: LabelSet | Sequence[Any] | None, level: Level = "nomina
     """
     if labels is None or isinstance(labels, LabelSet):
         return labels
-    names = [str(label) for label in labels] if isinstance(labels, Iterable) else []
+    names = list(map(str, labels)) if isinstance(labels, Iterable) else []
     if isinstance(labels, str) or not names or len(set(names)) < len(names):
         raise MeasureError(
             "not a list of labels", where="labels", expected="each label once, in order", found=repr(labels)
         )
     values: Sequence[float | None]
     try:
-        values = [float(name) for name in names]
+        values = list(map(float, names))
     except ValueError:
         values = [None] * len(names)
     made = tuple(Label(name, name, value=value) for name, value in zip(names, values, strict=True))

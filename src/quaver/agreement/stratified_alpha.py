@@ -214,7 +214,7 @@ def alpha_over_strata(
     statistic = mean_alpha(cell, cell.grid, said, level, missing, stratum)
     if cell.label_set is not None and cell.label_set.are_numbers:
         # How far numbers are from the mean of their item's, in each stratum; of items with two or more
-        numbers = np.array([float(label) for label in cell.labels])
+        numbers = np.array(list(map(float, cell.labels)))
         there = cell.codes >= 0
         raters = there.sum(2, keepdims=True)
         given = np.where(there, numbers[np.maximum(cell.codes, 0)], 0.0)
@@ -247,7 +247,7 @@ def _losses(model: Disagreement) -> Floats:
         worst = (1 - 1 / used) * raters / (raters - 1)
     else:
         # Over a whole scale no split is further apart than half of the items at either end.
-        ranges = np.array([model.range_squared(stratum) for stratum in range(model.strata)])
+        ranges = np.array(list(map(model.range_squared, range(model.strata))))
         worst = ranges * raters / (2 * (raters - 1))
     each = np.stack([quotient(worst, expected), quotient(d, n * expected)], 1)
     return np.where(np.isfinite(each).all(1, keepdims=True), each, 2.0)

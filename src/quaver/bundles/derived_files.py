@@ -163,7 +163,7 @@ def file_difference(there: Path, now: Path) -> str:
 
 def first_difference(there: str, now: str) -> str:
     """The first place where two texts differ by more than what another machine's sums may differ by."""
-    parts = [_NUMBER.split(text) for text in (there, now)]
+    parts = list(map(_NUMBER.split, (there, now)))
     for index, (one, other) in enumerate(zip_longest(*parts, fillvalue="")):
         if one == other or (
             index % 2

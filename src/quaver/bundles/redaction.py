@@ -52,7 +52,7 @@ class Texts:
                     runs |= {*_windows(_words(text), _RUN)} or _whole(text)
         for text in rendered:
             runs |= _whole(text)
-        self._lengths = sorted({len(run) for run in runs})
+        self._lengths = sorted(set(map(len, runs)))
         for text in own:
             words = _words(text)
             for length in self._lengths:
@@ -73,7 +73,7 @@ class Texts:
         if isinstance(document, Mapping):
             return {self.out_of(key): self.out_of(value) for key, value in document.items()}
         if isinstance(document, list | tuple):
-            return [self.out_of(value) for value in document]
+            return list(map(self.out_of, document))
         return document
 
     def in_markup(self, page: str) -> bool:

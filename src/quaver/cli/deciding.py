@@ -98,7 +98,7 @@ def _show_flips(comparison: Comparison, most: int) -> None:
     absent = {"before": NO_LABEL, "after": NO_LABEL, "gold": "no gold label"}  # a label may be called None
     texts = flips.select(columns).head(most).cast(pl.String)
     texts = texts.with_columns(pl.col(name).fill_null(absent.get(name, "")) for name in columns)
-    screen.print(table(columns, [[short_name(cell) for cell in row] for row in texts.iter_rows()]))
+    screen.print(table(columns, [list(map(short_name, row)) for row in texts.iter_rows()]))
     if flips.height > most:
         screen.print(f"… and {flips.height - most:,} more; --json has them all.")
 

@@ -123,7 +123,7 @@ def judged(
             failed = [one for one in some if bound.beyond(one)]
             failed = [one for one in failed if one.details["p_holm"] < 1 - one.confidence_level]
         else:
-            some = [_alone(estimate) for estimate in some]
+            some = list(map(_alone, some))
             failed = [estimate for estimate in some if bound.beyond(estimate) == (bound.kind == "if")]
         judgements.append(Judgement(bound, some, failed))
     return judgements

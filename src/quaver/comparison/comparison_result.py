@@ -255,7 +255,7 @@ def code(text: str, most: int = 80) -> str:
     ('`a|b`', '`` `x` @all ``', '` `')
     """
     line = visible_line(text, most) or " "
-    fence = "`" * (max((len(run) for run in re.findall("`+", line)), default=0) + 1)
+    fence = "`" * (max(map(len, re.findall("`+", line)), default=0) + 1)
     edge = " " if line.strip(" ") and (line[0] in " `" or line[-1] in " `") else ""
     return f"{fence}{edge}{line}{edge}{fence}"
 

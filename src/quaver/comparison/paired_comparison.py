@@ -137,7 +137,7 @@ def compared(
     return replace(
         found,
         differences=estimates,
-        flips=pl.concat([flips_of(pair) for pair in pairs], how="diagonal"),
+        flips=pl.concat(list(map(flips_of, pairs)), how="diagonal"),
         left_out=tuple(dict.fromkeys(found.left_out)),
         notes=tuple(dict.fromkeys(found.notes)),
         judgements=judged(bounds, [*estimates, *lost], differences, resampling),

@@ -88,7 +88,7 @@ def expectation(complaints: Sequence[Mapping[str, Any]]) -> str:
     >>> expectation([{"type": "int_parsing", "msg": ""}, {"type": "greater_than", "ctx": {"gt": 1}}])
     'a whole number or more than 1'
     """
-    return " or ".join(dict.fromkeys(_fits(complaint) for complaint in complaints))
+    return " or ".join(dict.fromkeys(map(_fits, complaints)))
 
 
 def _fits(complaint: Mapping[str, Any]) -> str:

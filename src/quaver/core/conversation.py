@@ -124,7 +124,7 @@ class _Asking:
                 conversation.no_more()
                 return bool(self.asked) or self._more()
             parts = [request.part((call,)) for call in request.calls] if len(request.calls) > 1 else [request]
-            calls = [conversation.ask(part) for part in parts]
+            calls = list(map(conversation.ask, parts))
             task = self._loop.create_task(self._answered(request, calls))
             self.asked.add(task)
             task.add_done_callback(self.asked.discard)

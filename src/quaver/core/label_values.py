@@ -297,7 +297,7 @@ class CellReader:
 
     def _set(self, cell: Any) -> Reading | None:
         given = cell_labels(cell, self._known)
-        parts = [self._cells.read(one) for one in given]
+        parts = list(map(self._cells.read, given))
         own = [part.label for part in parts if part is not None and part.label is not None]
         if None in parts:
             return None

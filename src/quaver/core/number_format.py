@@ -261,7 +261,7 @@ def short_name(value: str) -> str:
     >>> short_name("text=full,format=digits"), short_name("paraphrase=plain → paraphrase=curt")
     ('full · digits', 'plain → curt')
     """
-    return ARROW.join(_short(side) for side in value.split(ARROW))
+    return ARROW.join(map(_short, value.split(ARROW)))
 
 
 def _short(value: str) -> str:

@@ -80,7 +80,7 @@ class Estimates(list[Estimate], Rows):
     """A list of estimates: a table in a notebook, a few lines elsewhere, a frame on request."""
 
     def __repr__(self) -> str:
-        lines = [str(estimate) for estimate in self]
+        lines = list(map(str, self))
         return short_lines(lines, "estimates") if lines else "no estimates"
 
     def rows(self) -> list[dict[str, Any]]:

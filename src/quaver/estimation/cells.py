@@ -78,7 +78,7 @@ def cells(
     if "evaluator" not in raters:
         reader.one_evaluator(by)
     apart, layers = reader.beside(by, raters), reader.beside(by, within)
-    roles = tuple(reader.of(role) for role in ("item", "label", "gold", "status"))
+    roles = tuple(map(reader.of, ("item", "label", "gold", "status")))
     key = (by, apart, layers, roles, labels, missing, group, gold)
 
     def cut() -> list[Cell]:

@@ -98,8 +98,8 @@ def encode(column: pl.Series, name: str, *, labels: bool = False) -> Encoded:
     values: list[Any] = distinct.to_list()
     if distinct.dtype.is_float() and all(value.is_integer() and abs(value) < 2**53 for value in values):
         # Integers with gaps arrive as floats (pandas has no other way): 48.0 is the label 48.
-        values = [int(value) for value in values]
-    names = [str(value) for value in values]
+        values = list(map(int, values))
+    names = list(map(str, values))
     key = composed if labels else str
     place: dict[str, tuple[int, str]] = {}
     for value in ordered(names):

@@ -118,7 +118,7 @@ def over_prompts(
     widens = estimand == "population" and data.resampling.resamples > 0
     taken = list(again(replace(data, keep_draws=True) if widens else data))
     prompts = _Prompts(data)  # after the measure has refused what cannot be read
-    estimates = [prompts.counted(estimate) for estimate in taken]
+    estimates = list(map(prompts.counted, taken))
     if widens:
         # The measure is taken again with each part of the prompts left out in turn, and whole; items are left
         # out besides, in few random groups: enough to see how items and prompts interact.
@@ -147,8 +147,8 @@ def over_prompts(
         families = groupby(widened, key=prompts.cell_of)
         estimates = [estimate for _, some in families for estimate in _readjusted(list(some))]
     elif estimand == "population":
-        estimates = [_for_population(estimate) for estimate in estimates]
-    return [_scoped(estimate) for estimate in estimates]
+        estimates = list(map(_for_population, estimates))
+    return list(map(_scoped, estimates))
 
 
 def _scoped(estimate: Estimate) -> Estimate:

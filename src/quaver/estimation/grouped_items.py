@@ -52,7 +52,7 @@ def tabulated(frame: pl.DataFrame, weight: str | None = None, /, **levels: Seque
     known = frame.filter(pl.col(name).is_in(list(names)) for name, names in levels.items())
     number = pl.len() if weight is None else pl.col(weight).sum()
     table = known.group_by(*levels).agg(number.alias(""))
-    counts = np.zeros([len(names) for names in levels.values()])
+    counts = np.zeros(list(map(len, levels.values())))
     places = tuple(
         table[name].cast(pl.Enum(list(names))).to_physical().to_numpy() for name, names in levels.items()
     )

@@ -314,7 +314,7 @@ def holm(p: Sequence[float]) -> list[float]:
     steps = np.array(p, np.float64)[order] * (len(p) - np.arange(len(p)))
     adjusted = np.empty(len(p))
     adjusted[order] = np.minimum(1.0, np.maximum.accumulate(steps))
-    return [float(value) for value in adjusted]
+    return list(map(float, adjusted))
 
 
 def adjusted(estimates: list[Estimate]) -> list[Estimate]:

@@ -139,7 +139,7 @@ def mixed_model(answers: Answers) -> Iterator[Sequence[Value]]:
             mine = one.of(model).with_columns(*columns)
             formula = f"correct ~ {named} * {TEMPERATURE}"
             for estimate in one.points("mixed_effects", mine, by=[], formula=formula):
-                numbers = (estimate.details.get(name) for name in ("se", "odds_ratio", "adjusted_se", "p"))
+                numbers = map(estimate.details.get, ("se", "odds_ratio", "adjusted_se", "p"))
                 yield one.name, model, kind, _term(estimate), estimate, *numbers
 
 

@@ -166,7 +166,7 @@ def _cells(
     cells: list[Cell] = []
     names = iter(stars)
     for value in row:
-        singles = [value.get(name) for name in next(names)] if isinstance(value, Mapping) else [value]
+        singles = list(map(value.get, next(names))) if isinstance(value, Mapping) else [value]
         for single in singles:
             cells.append(cell(single, columns[len(cells)][1]))
         head, form = columns[len(cells)] if len(cells) < len(columns) else ("", "")
@@ -285,7 +285,7 @@ class Layout:
         heads = list(dict.fromkeys(key[:-1] for key in grid))
         lines.sort(key=lambda line: (heads.index(line[: first - 1]), line[first - 1] != self.first))
         if self.mean and len(lines) > 1:
-            means = [_mean(column) for column in list(zip(*lines, strict=True))[first:]]
+            means = list(map(_mean, list(zip(*lines, strict=True))[first:]))
             lines.append((self.mean, *("",) * (first - 1), *means))
         groups = ("",) * first + tuple(group for group, _ in places)
         return Table(
@@ -313,7 +313,7 @@ def _mean(column: Sequence[Cell]) -> Cell:
     >>> _mean([Markup('<data value="0.5">50.0%</data>'), Markup('<data value="0.25">25.0%</data>')])
     Markup('<data value="0.375">37.5%</data>')
     """
-    numbers = [numbers_of(one) for one in column]
+    numbers = list(map(numbers_of, column))
     if not all(len(each) == 1 for each in numbers):
         return NOTHING
     shown = plain(column[0])

@@ -261,7 +261,7 @@ def spreads(answers: Answers) -> Rows:
         named = {name: each.get(variant) for variant, name in prompts(one, one.frame)}
         paper = one.points("spread", of_paper(mine), by=[])[0]
         whole = one.take("spread", mine, by=[])[0]
-        noise = (whole.details.get(name) for name in ("floor", "p"))
+        noise = map(whole.details.get, ("floor", "p"))
         yield one.name, model, sizes(one).get(model), named, average(each.values()), paper, whole, *noise
 
 
@@ -271,7 +271,7 @@ def size_and_spread(answers: Answers) -> Rows:
         for which, frame in (("paper", of_paper(one.frame)), ("all prompts", one.frame)):
             for estimate in one.take("spread", frame, by=["model"], sizes=sizes(one) or None):
                 if estimate.measure == "spread_size_correlation":
-                    both = (estimate.details.get(name) for name in ("p", "p_t"))
+                    both = map(estimate.details.get, ("p", "p_t"))
                     yield one.name, which, estimate.n, estimate, *both
 
 

@@ -204,7 +204,7 @@ def matrix(answers: Answers, items: Sequence[str] = ()) -> Rows:
         alike = class_matrix(one, rows_with(frame, "item", chosen).with_columns(gold=pl.lit(code)), code)
         if alike is None:
             continue
-        numbers = [str(number) for number in range(1, len(chosen) + 1)]
+        numbers = list(map(str, range(1, len(chosen) + 1)))
         places = [list(alike[0]).index(item) for item in chosen]
         for number, item, place in zip(numbers, chosen, places, strict=True):
             values = alike[1][place, places].tolist()

@@ -253,7 +253,7 @@ def check_columns(frame: Any, wanted: Sequence[str], where: str) -> None:
     Raises:
         UnknownName: One is missing.
     """
-    known = [str(name) for name in frame.columns]
+    known = list(map(str, frame.columns))
     for name in wanted:
         if name not in known:
             raise UnknownName("column", name, known, where=where)

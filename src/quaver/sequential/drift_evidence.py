@@ -66,7 +66,7 @@ def stake_of_start(look: int) -> float:
 
 @cache
 def _stakes_of_starts(looks: int) -> Floats:
-    return np.array([stake_of_start(look) for look in range(1, looks + 1)])
+    return np.array(list(map(stake_of_start, range(1, looks + 1))))
 
 
 def stake_of_swift(known: int, first: int) -> float:

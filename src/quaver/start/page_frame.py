@@ -151,7 +151,7 @@ class StepPage:
         """The small print: what to type in a terminal for the same."""
         with ui.element("footer").classes("qv-typed"):
             words("p", "The same in a terminal:")
-            self._typed = [self._line(line) for line in lines]
+            self._typed = list(map(self._line, lines))
 
     def retell(self, *lines: str) -> None:
         """Change the small print."""

@@ -190,7 +190,7 @@ def _stored(study: ViewedStudy, db: Connection | None, column: Column, number: i
         "response": response,
         "follow_ups": further,
         "tokens": [
-            {"text": token.text, "logprob": token.logprob, "top": [list(top) for top in token.top]}
+            {"text": token.text, "logprob": token.logprob, "top": list(map(list, token.top))}
             for token in tokens[:_MOST_TOKENS]
         ],
         "tokens_total": len(tokens),

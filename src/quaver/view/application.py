@@ -102,7 +102,7 @@ class Viewer:
 
     def list(self, given: Given) -> dict[str, Any]:
         """The open studies."""
-        studies = [overview_document.brief(study) for study in self.studies.values()]
+        studies = list(map(overview_document.brief, self.studies.values()))
         return {"quaver": version("quaver"), "who": self.who, "studies": studies}
 
     def pulse(self, given: Given) -> dict[str, Any]:

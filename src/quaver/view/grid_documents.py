@@ -59,7 +59,7 @@ def rows(study: ViewedStudy, given: Given) -> dict[str, Any]:
         count = window.stop - window.start
         start = window.start if place is None else max(0, place - count // 2)
         window = slice(start, start + count)
-    marks, numbers = study.book.by_item(given.who), [int(row) for row in view.rows[window]]
+    marks, numbers = study.book.by_item(given.who), list(map(int, view.rows[window]))
     texts = study.snapshot.item_texts(numbers, _EXCERPT)
     result["rows"] = [
         {"row": place, "mark": _last(marks.get(study.snapshot.ids[row], ())), "text": texts[row]}

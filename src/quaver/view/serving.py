@@ -109,7 +109,7 @@ def serve(
     studies = studies_of(paths, field)
     connection = listening(port)
     number, token = connection.getsockname()[1], secrets.token_urlsafe(24)
-    readers = [StudyReader(study) for study in studies.values()]
+    readers = list(map(StudyReader, studies.values()))
     viewer = Viewer(studies)
     guarded = Guard(viewer.app(), token, number, viewer.reports)
     for reader in readers:
@@ -164,7 +164,7 @@ class StudyReader:
             self._study.snapshot_or_none()  # what was read before is there when the page asks for it
         seen: object = None
         while not self._ended.is_set():
-            if (now := [_stamp(file) for file in self._study.files]) != seen:
+            if (now := list(map(_stamp, self._study.files))) != seen:
                 seen, self._study.failure = now, self._read()
             self._ended.wait(_LOOK)
 

@@ -72,7 +72,7 @@ def excerpts(snapshot: Snapshot, places: Sequence[tuple[int, int]], longest: int
         if db is None:
             return [None] * len(places)
         known = responses_to(db, snapshot.design, {row for row, _ in places})
-        numbers = [known.get(place) for place in places]
+        numbers = list(map(known.get, places))
         return [beginning(db, "responses", "text", one, longest) if one else None for one in numbers]
 
 

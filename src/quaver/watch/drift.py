@@ -161,7 +161,7 @@ class Drift:
     def _values(self, name: Aspect, answers: Sequence[CanaryAnswer]) -> Floats:
         """What an aspect is measured by, an answer each; NaN where an answer says nothing of it."""
         if name == "answers":
-            return np.array([self._differs(answer) for answer in answers], float)
+            return np.array(list(map(self._differs, answers)), float)
         if name == "refusals":
             return np.array([answer.refused for answer in answers], float)
         values = np.full(len(answers), nan)

@@ -76,7 +76,7 @@ class Writer:
             made = receipts(group, source, self._keys)
             weight = self._spill.add(made)
         except UNFIT:
-            group = [(request, [self._fitting(one) for one in responses]) for request, responses in group]
+            group = [(request, list(map(self._fitting, responses))) for request, responses in group]
             made = receipts(group, source, self._keys)
             weight = self._spill.add(made)
         if self._spill.failed:

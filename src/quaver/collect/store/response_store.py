@@ -404,4 +404,4 @@ def _served(columns: Sequence[Sequence[Any]], hosts: Mapping[int, str]) -> list[
     if not (hosts or any(models) or any(prints)):
         return []
     snapshots = [" ".join(map(str, filter(None, one))) or None for one in zip(models, prints, strict=True)]
-    return [[hosts.get(number) for number in columns[3]], snapshots]
+    return [list(map(hosts.get, columns[3])), snapshots]

@@ -149,7 +149,7 @@ def _receipt(document: Any) -> Receipt:
     ]
     if not placed or len(placed) != len(rows):
         raise ValueError("calls and rows do not belong together")
-    return Receipt(source, messages, seed, received, terms, placed, [tuple(row) for row in rows])
+    return Receipt(source, messages, seed, received, terms, placed, list(map(tuple, rows)))
 
 
 _FORM = "quaver spill 2"

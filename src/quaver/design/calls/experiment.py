@@ -114,7 +114,7 @@ def resolve(spec: StudySpec, source: Positions, keeper: Keeper | None = None) ->
     check_templates(spec, variants, items, source)
     if NEAR_DUPLICATES in spec.items.groups and NEAR_DUPLICATES not in items[0].groups:
         writer = PromptWriter(variants[0], labels)
-        items = with_near_duplicates(items, [writer.text(item) for item in items])
+        items = with_near_duplicates(items, list(map(writer.text, items)))
     decodings = {
         name: decoding.decoding(name, derive(spec.seed, "decoding"))
         for name, decoding in spec.decoding.items()

@@ -55,18 +55,18 @@ def lock_document(
     variants = []
     for variant in experiment.variants:
         messages = messages_of(variant, experiment.labels, first)
-        variants.append(_parts(variant) | {"example": [list(message) for message in messages]})
+        variants.append(_parts(variant) | {"example": list(map(list, messages))})
     document = {
         "format": 1,
         "study": spec.model_dump(mode="json"),
         "labels": labels_in_full(experiment.labels),
         "items": {"blake2b": experiment.items_hash, **items_in_short(experiment)},
-        "original": [list(message) for message in original_messages(experiment)],
+        "original": list(map(list, original_messages(experiment))),
         "variants": variants,
         "notes": list(experiment.notes),
         "decodings": {name: asdict(decoding) for name, decoding in experiment.decodings.items()},
         "follow_ups": {name: _messages(follow_up) for name, follow_up in experiment.follow_ups.items()},
-        "conditions": [asdict(condition) for condition in experiment.conditions],
+        "conditions": list(map(asdict, experiment.conditions)),
         "calls": experiment.calls,
         "keys": {"recipe": RECIPE},
         "models": {name: dict(facts) for name, facts in models.items()},
@@ -111,7 +111,7 @@ def items_in_short(experiment: Experiment) -> dict[str, Any]:
 
 def _messages(follow_up: FollowUp) -> list[list[str]]:
     """The messages of a follow-up after the prompt, with … for the answer."""
-    return [list(message) for message in follow_up.messages((), "…")]
+    return list(map(list, follow_up.messages((), "…")))
 
 
 def original_messages(experiment: Experiment) -> tuple[Message, ...]:
@@ -128,9 +128,9 @@ def fingerprint(experiment: Experiment, identities: Mapping[str, str]) -> str:
     """A hash of everything that decides a study's calls and their keys."""
     parts = [
         labels_in_full(experiment.labels),
-        [_ordered(variant) for variant in experiment.variants],
-        [asdict(decoding) for decoding in experiment.decodings.values()],
-        [asdict(condition) for condition in experiment.conditions],
+        list(map(_ordered, experiment.variants)),
+        list(map(asdict, experiment.decodings.values())),
+        list(map(asdict, experiment.conditions)),
         [
             asdict(experiment.decoding(condition))
             for condition in experiment.conditions

@@ -34,7 +34,7 @@ def options_of(item: Item, labels: LabelSet) -> list[str]:
     """
     columns = labels.options
     if len(columns) > 1:
-        found = [item.fields.get(column) for column in columns]
+        found = list(map(item.fields.get, columns))
     else:
         column = columns[0]
         cell = listed(item.fields.get(column))

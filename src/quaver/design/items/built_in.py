@@ -73,4 +73,4 @@ def hugging_face(
             found=f"{type(error).__name__}: {error}"[:300],
             fix="check its name, split and revision",
         ) from error
-    return [dict(row) for row in loaded]
+    return list(map(dict, loaded))

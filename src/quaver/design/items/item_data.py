@@ -97,7 +97,7 @@ def _columns(data: Any, where: str) -> dict[str, list[Any]]:
             if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
                 raise _no_table(data, where, f"{name}: {excerpt(values)}")
             columns[str(name)] = list(values)
-        if len({len(values) for values in columns.values()}) > 1:
+        if len(set(map(len, columns.values()))) > 1:
             lengths = [f"{name}: {len(values):,}" for name, values in columns.items()]
             found = ", ".join(lengths[:6])
             raise ItemError("the columns differ in length", where=where, expected="one length", found=found)
@@ -160,7 +160,7 @@ def _no_table(data: Any, where: str, found: str) -> ItemError:
 
 
 def _rows(columns: Mapping[str, list[Any]], where: str) -> list[Row]:
-    plain = {name: _whole_numbers([_plain(value) for value in values]) for name, values in columns.items()}
+    plain = {name: _whole_numbers(list(map(_plain, values))) for name, values in columns.items()}
     rows = []
     for number, cells in enumerate(zip(*plain.values(), strict=True), start=1):
         rows.append(Row(zip(plain, cells, strict=True), where, f" row {number}"))
@@ -169,7 +169,7 @@ def _rows(columns: Mapping[str, list[Any]], where: str) -> list[Row]:
 
 def _whole_numbers(values: list[Any]) -> list[Any]:
     """A column of numbers with 1 for 1.0, where no number has decimals."""
-    kinds = {type(value) for value in values}
+    kinds = set(map(type, values))
     if float not in kinds or kinds - {float, int, NoneType}:
         return values
     if any(type(value) is float and not (value.is_integer() and abs(value) <= _WHOLE) for value in values):
@@ -193,7 +193,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(name): _plain(one) for name, one in value.items()}
     if isinstance(value, list | tuple | set | pl.Series):
-        return [_plain(one) for one in value]
+        return list(map(_plain, value))
     if hasattr(value, "tolist"):  # a number or an array of NumPy
         return _plain(value.tolist())
     return text_of(value) if isinstance(value, bytes) else str(value)

@@ -185,7 +185,7 @@ def notes_on_gold(spec: ItemsSpec, items: Sequence[Item]) -> list[str]:
     if spec.gold and spec.gold.coders:
         *first, last = spec.coders
         without = [item for item in items if item.gold is None]
-        tied = sum(any(item.groups.get(name) for name in spec.coder_columns) for item in without)
+        tied = sum(any(map(item.groups.get, spec.coder_columns)) for item in without)
         tie = f"labels tie in {tied:,} of {len(items):,} items, which have none" if tied else "no labels tie"
         if len(without) > tied:
             tie += f"; {len(without) - tied:,} have no coder's label"

@@ -261,7 +261,7 @@ def _explained(labels: LabelSet) -> Iterator[str]:
 def _place_in_tree(labels: LabelSet, label: Label) -> list[int]:
     """Where a label stands among those of its tree: behind what it falls under, in the label set's order."""
     order = list(dict.fromkeys(code for one in labels.codes for code in labels.lineage(one)))
-    return [order.index(code) for code in labels.lineage(label.code)]
+    return list(map(order.index, labels.lineage(label.code)))
 
 
 def _asked(field: TaskField, words: Mapping[str, Any]) -> str:

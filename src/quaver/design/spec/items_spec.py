@@ -22,7 +22,7 @@ def _as_text(given: Any) -> Any:
 
 
 def _listed(given: Any) -> Any:
-    return [given] if not isinstance(given, list | tuple) else [_as_text(one) for one in given]
+    return [given] if not isinstance(given, list | tuple) else list(map(_as_text, given))
 
 
 def _named(given: Any) -> Any:

@@ -52,7 +52,7 @@ def with_labels_alike(document: Any) -> Any:
             return written.get(composed(part), part)
         if isinstance(part, Mapping):
             return {spelt(key): spelt(value) for key, value in part.items()}
-        return [spelt(one) for one in part] if isinstance(part, list | tuple) else part
+        return list(map(spelt, part)) if isinstance(part, list | tuple) else part
 
     return {name: part if name == "task" else spelt(part) for name, part in document.items()}
 

@@ -71,7 +71,7 @@ def _answers(kind: str, labels: Sequence[Label]) -> dict[str, str]:
     names = {
         "name": [label.name for label in labels],
         "code": codes,
-        "number": [str(number) for number in range(1, len(labels) + 1)],
+        "number": list(map(str, range(1, len(labels) + 1))),
         "letter": list(ascii_uppercase[: len(labels)]),
         "synonym": [label.synonyms[0] for label in labels if label.synonyms],
     }.get(kind, [])

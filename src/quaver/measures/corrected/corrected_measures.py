@@ -35,7 +35,7 @@ def scores_of(labels: Sequence[str], label_set: LabelSet | None) -> Floats | Non
     ([1.0, 2.5], [1.0, 2.0])
     """
     try:
-        numbers = np.array([float(label) for label in labels], np.float64)
+        numbers = np.array(list(map(float, labels)), np.float64)
     except ValueError:
         numbers = np.array([np.nan])
     if np.isfinite(numbers).all():

@@ -100,7 +100,7 @@ def accuracy(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
     if label_set is None:
         return
     if label_set.are_numbers:
-        yield from _number_errors(cell, np.array([float(label) for label in cell.labels]))
+        yield from _number_errors(cell, np.array(list(map(float, cell.labels))))
     elif label_set.level in OF_SETS:
         yield _hamming(cell)
 

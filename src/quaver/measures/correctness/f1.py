@@ -253,7 +253,7 @@ def _f1(statistic: Statistic, cell: Cell, judged: Judged, *, apart: bool) -> Ite
         yield replace(statistic, part="_micro")
         return
     labels, counts = confusion(cell, judged)
-    having = np.array([cell.units.touched(items) for items in counts[:, :, 2].T > 0])
+    having = np.array(list(map(cell.units.touched, counts[:, :, 2].T > 0)))
     counting = counts[:, :, 1:].any((0, 2))
     if labels is cell.labels:
         counting |= np.isin(np.arange(len(labels)), [*cell.expected])

@@ -114,10 +114,10 @@ def _at_depth(cell: Cell, labels: LabelSet, depth: int) -> Cell:
         lines = (labels.lineage(one)[:depth] for one in members)
         return SEPARATOR.join(sorted({line[-1] for line in lines})) or code
 
-    broader = [above(label) for label in cell.labels]
+    broader = list(map(above, cell.labels))
     codes = list(dict.fromkeys(broader))
     possible = dict.fromkeys(map(above, labels.codes))
-    places = np.array([*(codes.index(code) for code in broader), -1])  # -1 stays -1
+    places = np.array([*map(codes.index, broader), -1])  # -1 stays -1
     return replace(
         cell,
         grid=places[cell.grid].astype(np.int32),

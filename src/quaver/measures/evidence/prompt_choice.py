@@ -130,7 +130,7 @@ def _moved(cell: Cell, labels: Floats, reference: Floats, prompt: int) -> dict[s
     moved, usual = (np.nan_to_num(quotient(part, part.sum(1, keepdims=True))) for part in (own, others))
     extra = (moved - usual) * own.sum(1, keepdims=True)
     np.fill_diagonal(extra, 0.0)
-    source, target = (int(place) for place in np.unravel_index(int(extra.argmax()), extra.shape))
+    source, target = map(int, np.unravel_index(int(extra.argmax()), extra.shape))
     if extra[source, target] <= 0:
         return {}
     shares = {"moved": float(moved[source, target]), "usual": float(usual[source, target])}

@@ -73,7 +73,7 @@ class _Reasons:
     """Why answers are not valid, by the frame's row."""
 
     def __init__(self, data: MeasureInput) -> None:
-        names = [data.column(role) for role in ("status", "reason")]
+        names = list(map(data.column, ("status", "reason")))
         self._kinds = [data.gathered[name] for name in names if name is not None]
 
     def counted(self, cell: Cell) -> dict[str, int]:

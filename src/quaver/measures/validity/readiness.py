@@ -173,7 +173,7 @@ def _judged(estimate: Estimate, name: str, threshold: float) -> Estimate:
 def _together(profile: Sequence[Estimate]) -> Estimate:
     """The verdict on all criteria of a cell."""
     verdicts = [estimate.details["verdict"] for estimate in profile]
-    met, missed, left = (verdicts.count(kind) for kind in (MET, MISSED, OPEN))
+    met, missed, left = map(verdicts.count, (MET, MISSED, OPEN))
     known, first = bool(defined(profile)), profile[0]
     return Estimate(
         "readiness",

@@ -197,7 +197,7 @@ def label_movement(
             found += _shares(factor, every, codes, counts)
             if (answers := counts.sum((0, 2)) > 0).any():
                 found.append(_range(factor, codes, counts[:, answers], sampler))
-    return [sampler.estimated(statistic) for statistic in found]
+    return list(map(sampler.estimated, found))
 
 
 def _shares(factor: str, levels: Sequence[str], labels: Sequence[str], counts: Floats) -> Iterator[Statistic]:

@@ -136,7 +136,7 @@ def distribution_shift(
         statistic = Statistic(
             part="_tv", method="total variation distance of label distributions", n=0, excluded=excluded
         )
-        yield from adjusted([cell.estimated(one) for one in _shifts(statistic, cell, reference)])
+        yield from adjusted(list(map(cell.estimated, _shifts(statistic, cell, reference))))
 
 
 def _shifts(statistic: Statistic, cell: Cell, reference: str | None) -> Iterator[Statistic]:

@@ -159,7 +159,7 @@ class HttpBatches:
                 results.spend(len(chunk))
                 *lines, rest = (rest + chunk).split(b"\n")
                 InputBudget(MOST_LINE, "bytes in a line").spend(len(rest))
-                yield [secret.out_of_bytes(line) for line in lines]
+                yield list(map(secret.out_of_bytes, lines))
             yield [secret.out_of_bytes(rest)]
 
     @asynccontextmanager
@@ -309,7 +309,7 @@ class OpenAIBatches(HttpBatches):
         """Where a batch stands."""
         document = self._ask("GET", self._path(batch))
         done, refused = _counts(document, "completed", "failed")
-        files = [document.get(name) for name in ("output_file_id", "error_file_id")]
+        files = list(map(document.get, ("output_file_id", "error_file_id")))
         state = _STATES.get(str(document.get("status")), "running")
         errors = objects_in(object_in(document.get("errors")).get("data")) if state == "failed" else []
         places = {token_count(error.get("line")): _words(error) for error in errors}
@@ -319,7 +319,7 @@ class OpenAIBatches(HttpBatches):
             refused=refused if files[1] or state == "running" else 0,
             expires=_seconds(document.get("expires_at")),
             files=[file for file in files if isinstance(file, str) and file],
-            words="; ".join([_words(error) for error in errors[:3]]),
+            words="; ".join(map(_words, errors[:3])),
             lines={line: words for line, words in places.items() if line is not None},
             queue=any(error.get("code") in _QUEUE for error in errors),
             fatal=next(filter(None, map(_spent, errors)), None),

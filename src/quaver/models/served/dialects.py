@@ -179,7 +179,7 @@ def _choice(server: Preset, choices: Sequence[str]) -> dict[str, Any]:
         case "grammar":
             return {"grammar": grammar(choices)}
         case "regex":
-            return {"regex": "(" + "|".join(re.escape(choice) for choice in choices) + ")"}
+            return {"regex": "(" + "|".join(map(re.escape, choices)) + ")"}
     return {}
 
 

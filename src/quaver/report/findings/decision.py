@@ -155,7 +155,7 @@ def _exceptions(parts: Sequence[Estimate]) -> list[Estimate]:
     """What is surely not to be used; a class of a group only where neither by itself is named."""
     found = parts_that_are("excepted", parts)
     labels = {part.cell["label"] for part in of_measures(found, "class_found")}
-    groups = {_group(part) for part in of_measures(found, *OF_GROUPS)}
+    groups = set(map(_group, of_measures(found, *OF_GROUPS)))
     return [
         part
         for part in found

@@ -30,7 +30,7 @@ _ALL = "all"
 def section_sentences(results: Results) -> dict[Section, list[Markup]]:
     """What charts and tables do not say of the study, by the section that it belongs to."""
     sentences: dict[Section, list[Markup]] = {
-        "answers": [escape(line) for line in quality_lines(quality([*results.audit, *results.estimates]))],
+        "answers": list(map(escape, quality_lines(quality([*results.audit, *results.estimates])))),
         "coders": coder_sentences(results),
         "conclusions": list(_conclusions(results)),
     }

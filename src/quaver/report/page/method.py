@@ -92,7 +92,7 @@ def method_details(results: Results, cost: Table) -> str:
         hosts=hosts_in_words(lock),
         own_limits=any(one.get("max_tokens") for one in lock.get("variants", ())),
         asked_times={name: sorted(times) for name, times in found.items()},
-        measures=[in_words(name) for name in dict.fromkeys(measures)],
+        measures=list(map(in_words, dict.fromkeys(measures))),
         thresholds=list(dict.fromkeys(named)),
         accurate=list(
             dict.fromkeys(one.replace("unanswered", "answers without a label") for one in accurate if one)

@@ -267,7 +267,7 @@ def latex_float(table: Table, caption: str, label: str, notes: Sequence[str] = (
             rf"\begin{{tabular}}{{{kinds}}}",
             r"\toprule",
             *_spanners(table),
-            _latex_row([latex_text(heading) for heading in table.columns]),
+            _latex_row(list(map(latex_text, table.columns))),
             r"\midrule",
             *(_latex_row([_written(cell, latex_text, r"\textbf{{{}}}") for cell in row]) for row in rows),
             r"\bottomrule",
@@ -347,7 +347,7 @@ def markdown(table: Table) -> str:
     <BLANKLINE>
     """
     rules = ["---:" if index in table.numeric else "---" for index in range(len(table.columns))]
-    heads = [markdown_text(one) for one in table.headings]
+    heads = list(map(markdown_text, table.headings))
     rows = [[_written(cell, markdown_text, "**{}**") for cell in row] for row in table.rows]
     return "\n".join(f"| {' | '.join(row)} |" for row in (heads, rules, *rows)) + "\n"
 

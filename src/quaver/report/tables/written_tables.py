@@ -42,9 +42,9 @@ def csv_text(frame: pl.DataFrame) -> str:
     """A table as CSV that is safe to open in a spreadsheet."""
     file = io.StringIO(newline="")
     writer = csv.writer(file)
-    writer.writerow(safe_cell(name) for name in frame.columns)
+    writer.writerow(map(safe_cell, frame.columns))
     for row in frame.iter_rows():
-        writer.writerow(safe_cell(value) for value in row)
+        writer.writerow(map(safe_cell, row))
     return file.getvalue()
 
 
@@ -61,9 +61,9 @@ def tidy(table: Table) -> pl.DataFrame:
     for index, heading in enumerate(table.headings):
         cells = [row[index] for row in table.rows]
         if index not in table.numeric:
-            _put(series, heading, pl.Series([plain(cell) for cell in cells], dtype=pl.String))
+            _put(series, heading, pl.Series(list(map(plain, cells)), dtype=pl.String))
             continue
-        numbers = [numbers_of(cell) for cell in cells]
+        numbers = list(map(numbers_of, cells))
         ends = _ENDS if any(len(some) > 1 for some in numbers) else {"": 0}
         kind = pl.Int64 if all(map(_is_count, cells)) else pl.Float64
         for name, end in ends.items():
@@ -92,7 +92,7 @@ def _is_count(cell: str | Markup) -> bool:
 def numbers_of(cell: str | Markup) -> list[float]:
     """The numbers of a cell, with their full values."""
     if isinstance(cell, Markup) and (found := _DATA.findall(cell)):
-        return [float(value) for value in found]
+        return list(map(float, found))
     text = plain(cell).strip()
     return [float(text.replace(",", "").replace("−", "-"))] if _COUNT.fullmatch(text) else []
 

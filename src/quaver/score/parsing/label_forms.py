@@ -248,7 +248,7 @@ class Forms:
         if not codes and (whole := _ZEROS.fullmatch(text)):
             codes = self.table.get(whole[1], ())
         if not codes and (coded := code_and_name(text)):
-            codes, of_rest = (self.whole(part) for part in coded)
+            codes, of_rest = map(self.whole, coded)
             codes = codes if codes == of_rest else ()
         return codes
 

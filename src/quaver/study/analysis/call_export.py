@@ -136,7 +136,7 @@ def _call_table(study: StudySource, annotations: pl.LazyFrame) -> Callable[[Sequ
     known = texts.select(*KEYS, *READ, reader.alias("reader"), follow_up=pl.lit(""))
     factors = _texts([{"variant": one.id, **one.factors} for one in experiment.variants])
     items = _texts([{"item": item.id, **item.groups} for item in experiment.items])
-    of_items = [[item.golds.get(name) for name in fields] or [item.gold] for item in experiment.items]
+    of_items = [list(map(item.golds.get, fields)) or [item.gold] for item in experiment.items]
     labelled = items.hstack(pl.DataFrame(of_items, schema=dict.fromkeys(golds, pl.String), orient="row"))
     columns = [*_FIRST, *factors.columns[1:], *items.columns, "repeat", *golds, *_LAST]
     readings, correct = list[pl.Expr](), list[pl.Expr]()

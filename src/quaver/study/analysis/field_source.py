@@ -118,7 +118,7 @@ class FieldSource(StudySource):
             whole,
             labels=self._occurring,
             items=[replace(item, gold=item.golds.get(name), golds={}) for item in whole.items],
-            variants=[self.field.of(variant) for variant in whole.variants],
+            variants=list(map(self.field.of, whole.variants)),
         )
 
     @cached_property

@@ -157,7 +157,7 @@ def _copies(study: StudySource) -> list[pl.Series]:
         return []
     try:
         writer = PromptWriter(study.experiment.variants[0], study.experiment.labels)
-        found = with_near_duplicates(items, [writer.text(item) for item in items])
+        found = with_near_duplicates(items, list(map(writer.text, items)))
     except QuaverError:  # an item has no text, which asking about it reports
         return []
     names = pl.Series(NEAR_DUPLICATES, [item.groups[NEAR_DUPLICATES] for item in found])

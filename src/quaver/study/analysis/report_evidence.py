@@ -58,7 +58,7 @@ class StoredBehind:
         kinds: dict[tuple[str, bool], list[Entry]] = {}
         for entry in entries:
             kinds.setdefault((entry.model, entry.paraphrases), []).append(entry)
-        return pl.DataFrame([self._cost(some) for some in kinds.values()], schema=_COST, orient="row")
+        return pl.DataFrame(list(map(self._cost, kinds.values())), schema=_COST, orient="row")
 
     def _cost(self, entries: Sequence[Entry]) -> tuple[Any, ...]:
         """What the calls of one model took: a row of `costs`."""

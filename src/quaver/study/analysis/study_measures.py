@@ -344,7 +344,7 @@ def _of_prompts_like_these(study: StudySource) -> Iterator[MeasureSpec]:
     What a report says of accuracy is then said of prompts like these.
     """
     sampled = sampled_factors(study.experiment)
-    prompts = {tuple(variant.factors.get(name) for name in sampled) for variant in study.experiment.variants}
+    prompts = {tuple(map(variant.factors.get, sampled)) for variant in study.experiment.variants}
     if len(prompts) < _FEWEST:
         return
     for spec in study.spec.measures:

@@ -163,7 +163,7 @@ def _of_numbers(name: str, values: Sequence[float]) -> FieldColumn | None:
 
 def _of_sets(name: str, cells: Sequence[Any]) -> FieldColumn | None:
     """A column of sets: some cell holds several labels, of which there are few and each occurs again."""
-    sets = [cell_labels(cell) for cell in cells]
+    sets = list(map(cell_labels, cells))
     marked = any(SEPARATOR in cell or cell == NO_LABELS for cell in cells if isinstance(cell, str))
     counts = Counter(label for own in sets for label in own)
     few = 1 < len(counts) <= MOST_LABELS and counts.total() >= 2 * len(counts)
@@ -178,7 +178,7 @@ def _wide(table: Table, rules: LabelRules) -> dict[str, FieldColumn]:
     """Sets of which each label has a column with marks in its cells, by what these columns begin with."""
     stems: dict[str, dict[str, str]] = {}
     for name in table.free():
-        cut = max(name.rfind(sign) for sign in "_.:")
+        cut = max(map(name.rfind, "_.:"))
         marks = [text for text in table.values(name) if text not in rules.unlabelled]
         if 0 < cut < len(name) - 1 and marks and all(applies(text) is not None for text in marks):
             stems.setdefault(name[:cut].strip(), {})[name[cut + 1 :].strip()] = name

@@ -219,7 +219,7 @@ def _check(path: Path, members: Sequence[zipfile.ZipInfo], folder: Path) -> None
 
 
 def _plain(name: str) -> bool:
-    parts = [_NAME.fullmatch(part) for part in name.split("/")]
+    parts = list(map(_NAME.fullmatch, name.split("/")))
     return None not in parts and name.isprintable() and len(name.encode()) < 200
 
 

@@ -83,5 +83,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {_plain(name): _plain(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return list(map(_plain, value))
     return value if value is None or isinstance(value, str | int | float) else str(value)

@@ -107,7 +107,7 @@ class KeptParaphrases:
                     entry = {"asked": dict(asked), "by": {}}
                     kept.append(entry)
                 entry["by"] |= self._by
-                entry["paraphrases"] = [asdict(paraphrase) for paraphrase in draft.paraphrases]
+                entry["paraphrases"] = list(map(asdict, draft.paraphrases))
                 entry |= {"answers": draft.asked, "dropped": draft.dropped}
                 self._write()
 

@@ -59,7 +59,7 @@ def price_of(asked: ModelSpec, model: Model | None, where: str = "price") -> Pri
         return _like(str(stated.like), where)
     if model is not None and (model.is_free if isinstance(model, Billed) else model.abilities.local):
         return FREE
-    name, provider, url = (asked.options.get(key) for key in ("model", "preset", "base_url"))
+    name, provider, url = map(asked.options.get, ("model", "preset", "base_url"))
     if asked.use == "function" or not name or not isinstance(name, str):
         return None
     return known_price(name, provider and str(provider), url and str(url))
@@ -72,7 +72,7 @@ def price_given(text: str) -> float | str | dict[str, float]:
     ({'input': 0.15, 'output': 0.6}, 0.0)
     """
     try:
-        numbers = [float(part) for part in text.split("/")]
+        numbers = list(map(float, text.split("/")))
     except ValueError:
         return text
     if len(numbers) == 1 and numbers[0] == 0:
