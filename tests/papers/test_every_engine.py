@@ -133,4 +133,4 @@ def test_a_note_in_every_prompt_is_compared(stored):
             assert re.search(rf"^{measure} +model {model}, .* \d[\d.%]* +\d", compared, re.MULTILINE), (
                 compared
             )
-    assert {line.split()[0] for line in worst.splitlines() if " all " in line} == {"small", "large"}
+    assert {line.split()[0] for line in worst.splitlines() if "  all  " in line} == {"small", "large"}
