@@ -3,9 +3,11 @@
 import json
 import re
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 import polars as pl
 import pytest
+from tests.local_engines import NAME, base_url
 from tests.models import provider_rig as rig
 from tests.models.knob_table import knob_table
 from tests.models.provider_rig import rigged
@@ -91,22 +93,27 @@ def test_nothing_is_reported_that_was_not_sent(kind, decoding, preset, tmp_path,
         bodies = [body for path, _, body in provider.sent]
         assert (outcome.ended, outcome.done, outcome.errors) == ("finished", TEXTS, 0)
         assert len(bodies) <= TEXTS + 5 + (TEXTS // 4 if kind == "limiting" else 0), "five requests to adapt"
-        last = bodies[-1]
-        for place, words in reported(found).items():
-            temperatures = {float(one) for one in re.findall(r"at temperature (\d+(?:\.\d+)?)", words)}
-            sent = {last["temperature"]} if "temperature" in last else set()
-            assert temperatures == sent, (place, words)
-            if "temperature" not in last:
-                assert "default temperature" in words, (place, words)
-            limits = {int(one.replace(",", "")) for one in re.findall(r"at most ([\d,]+) tokens", words)}
-            assert limits == {last[name] for name in LIMITS if name in last}, (place, words)
-            if "stop" in asked and "stop" not in last:
-                assert "ended by" not in words, place
-            if "top_p" in asked and "top_p" not in last:
-                assert "top_p 0.9" not in words.replace("\\_", "_"), place
-            if "reasoning_effort" not in last and "reasoning" not in last:
-                assert "effort “low”" not in words, place
+        _hold_the_words_against_the_log(found, bodies, asked)
         _hold_against_the_log(found, bodies)
+
+
+def _hold_the_words_against_the_log(found, bodies, asked):
+    """Every temperature, limit, stop, top_p and effort of the paper's words is what the last request held."""
+    last = bodies[-1]
+    for place, words in reported(found).items():
+        temperatures = {float(one) for one in re.findall(r"at temperature (\d+(?:\.\d+)?)", words)}
+        sent = {last["temperature"]} if "temperature" in last else set()
+        assert temperatures == sent, (place, words)
+        if "temperature" not in last:
+            assert "default temperature" in words, (place, words)
+        limits = {int(one.replace(",", "")) for one in re.findall(r"at most ([\d,]+) tokens", words)}
+        assert limits == {last[name] for name in LIMITS if name in last}, (place, words)
+        if "stop" in asked and "stop" not in last:
+            assert "ended by" not in words, place
+        if "top_p" in asked and "top_p" not in last:
+            assert "top_p 0.9" not in words.replace("\\_", "_"), place
+        if "reasoning_effort" not in last and "reasoning" not in last:
+            assert "effort “low”" not in words, place
 
 
 def _hold_against_the_log(found, bodies):
@@ -124,6 +131,29 @@ def _hold_against_the_log(found, bodies):
             if knob in record["knobs"]:
                 sent = [next((body[name] for name in names if name in body), None) for body in bodies]
                 assert record["knobs"][knob].sent in sent, (knob, record)
+
+
+@pytest.mark.parametrize("decoding", DECODINGS)
+def test_nothing_untrue_is_reported_of_a_real_server(decoding, tmp_path):
+    """llama.cpp's own server, behind a rig that keeps what it was sent."""
+    pytest.importorskip("xllamacpp")
+
+    def forwarded(body, path, n):
+        content = json.dumps(body).encode()
+        asked = Request(base_url() + path.removeprefix("/v1"), content, {"content-type": "application/json"})
+        with urlopen(asked, timeout=60) as reply:
+            return 200, json.load(reply)
+
+    with rigged(forwarded) as provider:
+        model = {"preset": "llamacpp_server", "model": NAME, "base_url": provider.url, "effort": "low"}
+        asked = DECODINGS[decoding] | {"max_tokens": 4, "constraint": "labels"}
+        found = study(tmp_path, model, asked)
+        outcome = found.run()
+        bodies = [body for _, _, body in provider.sent]
+    assert (outcome.ended, outcome.done, outcome.errors) == ("finished", TEXTS, 0)
+    _hold_the_words_against_the_log(found, bodies, asked)
+    _hold_against_the_log(found, bodies)
+    assert {*found.annotations()["label"]} <= {"pos", "neg"}
 
 
 def test_thinking_gets_room_and_no_answer_is_cut_off(tmp_path):
@@ -156,6 +186,26 @@ def test_a_blocked_text_costs_itself(tmp_path, status, message, code):
             rows = store.rows("SELECT error FROM responses WHERE finish != 'stop'")
         assert len(rows) == 1
         assert message.rstrip(".") in rows[0][0]
+
+
+def test_blocked_texts_are_counted_by_label_and_group_with_what_to_do(tmp_path):
+    def answer(body, path, n):
+        is_blocked = any(f"number {k}." in json.dumps(body) for k in (3, 5, 6))
+        return rig.error(403, "Flagged by moderation.", 403) if is_blocked else rig.chat(body)
+
+    rows = [
+        {"text": f"number {n}.", "gold": "pos" if n % 2 else "neg", "party": "AB"[n % 3 > 0]}
+        for n in range(TEXTS)
+    ]
+    items = {"source": rows, "text": "{{ text }}", "gold": "gold", "groups": ["party"]}
+    with rigged(answer) as provider:
+        found = study(tmp_path, {"base_url": provider.url}, {}, items=items)
+        assert found.run().ended == "finished"
+    (words,) = found.status().blocked
+    assert words.startswith("The provider of m blocked 3 of 12 texts; by gold label: pos 2 of 6, neg 1 of 6")
+    assert "by party: A 2 of 4, B 1 of 8" in words
+    assert "It says: “Flagged by moderation.”" in words
+    assert words in found.status().warnings
 
 
 @pytest.mark.parametrize("status", [400, 403])

@@ -82,7 +82,7 @@ def watching() -> Iterator[Any]:
             for name, why in progress.given_up.items():
                 if name not in given_up:
                     given_up.add(name)
-                    say(f"{name} failed for good; the others continue: {why}", on=errors)
+                    say(f"{name} is given up: {why}", on=errors)
             if progress.stopping and not is_stopping:
                 is_stopping = True
                 say(_STOPPING, on=errors)

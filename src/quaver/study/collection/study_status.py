@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -21,6 +21,7 @@ from quaver.collect.store.batch_rows import StoredBatches
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.store_lock import collected_since, who_collects
 from quaver.core.instrument import idle_words
+from quaver.core.records import Item
 from quaver.core.rows import Rows
 from quaver.study.analysis.annotation_frame import changed_models
 from quaver.study.sources.study_source import StudySource
@@ -48,6 +49,8 @@ class StudyStatus(Rows):
         paraphrases: Calls that made paraphrases; their tokens and money are among the others.
         without_words: A sentence for each model whose thinking left no room for answers, or that ended some
             without a word.
+        blocked: A sentence for each model of which the provider blocked texts: how many, with which gold
+            labels and of which groups, in its words, and what to do.
         idle_knobs: A sentence for each knob, such as the temperature, whose levels made no difference.
         sent: Requests that were sent to servers.
         received: Replies to these.
@@ -79,6 +82,7 @@ class StudyStatus(Rows):
     rate: float = 0.0
     paraphrases: int = 0
     without_words: Sequence[str] = ()
+    blocked: Sequence[str] = ()
     idle_knobs: Sequence[str] = ()
     sent: int = 0
     received: int = 0
@@ -100,7 +104,7 @@ class StudyStatus(Rows):
     @property
     def warnings(self) -> list[str]:
         """What to know before its answers are trusted, a sentence each."""
-        return [*self.configurations_changed, *self.without_words, *self.idle_knobs]
+        return [*self.configurations_changed, *self.without_words, *self.blocked, *self.idle_knobs]
 
     @property
     def left(self) -> float | None:
@@ -151,6 +155,7 @@ def status_in(study: StudySource, store: Store | None, process: int | None) -> S
             "rate": pace(store, since=collected_since(study.folder)) if process else 0.0,
             "waiting": store.waiting() if process is None else 0,
             "batches": _batches(study, store),
+            "blocked": blocked_texts(study.experiment.items, store),
             "idle_knobs": [idle_words(*one) for one in idle_in(store)],
         }
         total -= store.calls.unfollowed()
@@ -180,6 +185,40 @@ def status_in(study: StudySource, store: Store | None, process: int | None) -> S
         last=max((entry.last for entry in placed if entry.last), default=None),
         **facts,
     )
+
+
+_BLOCKED: Final = """SELECT c.model, a.item, min(r.error) FROM calls a JOIN responses r ON r.id = a.response
+    JOIN conditions c ON c.position = a.condition WHERE r.finish = 'content_filter'
+    OR r.finish = 'error' AND r.error LIKE 'refused by the provider%' GROUP BY c.model, a.item"""
+_LEVELS: Final = 12
+"""The most levels of a column of which those of blocked texts are named."""
+
+
+def blocked_texts(items: Sequence[Item], store: Store) -> list[str]:
+    """A sentence for each model of which the provider blocked texts."""
+    found: dict[str, dict[int, str]] = defaultdict(dict)
+    for model, item, words in store.rows(_BLOCKED):
+        found[model][item] = words or ""
+    columns: dict[str, list[str | None]] = {"gold label": [one.gold for one in items]}
+    for kind in ("golds", "groups"):
+        names = dict.fromkeys(name for one in items for name in getattr(one, kind))
+        columns |= {name: [getattr(one, kind).get(name) for one in items] for name in names}
+    sentences = []
+    for model, texts in found.items():
+        parts = []
+        for column, levels in columns.items():
+            of, all_of = Counter(levels[item] for item in texts), Counter(levels)
+            if len(all_of) <= _LEVELS:
+                told = [f"{level} {n:,} of {all_of[level]:,}" for level, n in of.most_common() if level]
+                parts += [f"; by {column}: {', '.join(told)}"] if told else []
+        words = Counter(texts.values()).most_common(1)[0][0].partition(": ")[2][:200]
+        said = f" It says: “{words}”" if words else ""
+        sentences.append(
+            f"The provider of {model} blocked {len(texts):,} of {len(items):,} texts{''.join(parts)}.{said} "
+            "They stay without a label: ask another model about them, label them by hand (quaver gold), or "
+            "lower the filter if the account allows it"
+        )
+    return sentences
 
 
 def outside(study: StudySource, entries: Sequence[Entry]) -> dict[str, int]:
