@@ -1,7 +1,7 @@
 """Servers that answer as providers document it: what each refuses, ignores, caps, blocks and cuts off.
 
-A kind of provider is a function of what is asked; it returns a status, a document and headers. Every request
-is kept, so that a test can hold what Quaver reports against what was sent.
+A kind of provider is a function of what is asked; it returns a status, a document (or bytes) and headers.
+Every request is kept, so that a test can hold what Quaver reports against what was sent.
 """
 
 import json
@@ -197,7 +197,7 @@ class Rig:
                 self._reply(*kind(body, self.path.partition("?")[0], n))
 
             def _reply(self, status, document, headers=None):
-                content = json.dumps(document).encode()
+                content = document if isinstance(document, bytes) else json.dumps(document).encode()
                 self.send_response(status)
                 for name, value in {"content-type": "application/json", **(headers or {})}.items():
                     self.send_header(name, value)
