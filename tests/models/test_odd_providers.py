@@ -1,4 +1,4 @@
-"""Providers that no document describes: runs end in answers, or with the provider's own sentence and a fix."""
+"""Providers that nobody documents: runs end in answers, or with the provider's own sentence and a fix."""
 
 import gzip
 import json

@@ -199,13 +199,22 @@ def test_blocked_texts_are_counted_by_label_and_group_with_what_to_do(tmp_path):
     ]
     items = {"source": rows, "text": "{{ text }}", "gold": "gold", "groups": ["party"]}
     with rigged(answer) as provider:
-        found = study(tmp_path, {"base_url": provider.url}, {}, items=items)
+        found = study(tmp_path, {"base_url": provider.url}, {"max_tokens": 256}, items=items)
         assert found.run().ended == "finished"
     (words,) = found.status().blocked
     assert words.startswith("The provider of m blocked 3 of 12 texts; by gold label: pos 2 of 6, neg 1 of 6")
     assert "by party: A 2 of 4, B 1 of 8" in words
     assert "It says: “Flagged by moderation.”" in words
     assert words in found.status().warnings
+    assert found.paper().details.count("at most 256 tokens") == 1, "of blocked texts too"
+
+
+def test_a_limit_that_thinking_does_not_count_towards_is_not_called_idle(tmp_path):
+    with rigged(lambda body, path, n: rig.chat(body, thought=300)) as provider:
+        found = study(tmp_path, {"base_url": provider.url}, {"max_tokens": 64})
+        found.run()
+    assert "at most 64 tokens" in found.paper().details
+    assert "no difference" not in found.paper().details
 
 
 @pytest.mark.parametrize("status", [400, 403])

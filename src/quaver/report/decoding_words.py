@@ -5,6 +5,7 @@ A knob that was not sent is never reported as if it had been: the provider's own
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -91,6 +92,7 @@ def _as_asked(asked: Mapping[str, Any]) -> Iterator[str]:
 def _as_sent(knobs: Mapping[str, Sequence[Sequence[Any]]], calls: int) -> Iterator[str]:
     """What was sent of each knob, and where the provider's own default counted."""
     for name, words in _KNOBS.items():
+        parts: Counter[str] = Counter()
         for asked, sent, state, n in knobs.get(name, ()):
             if name == "stop" and not sent:
                 continue
@@ -100,6 +102,8 @@ def _as_sent(knobs: Mapping[str, Sequence[Sequence[Any]]], calls: int) -> Iterat
             unsent = {"schema": "unconstrained", "max_tokens": "without a limit of tokens"}.get(name, default)
             idle = " (which made no difference)" if state == "ignored" else ""
             part = words.format(_written(sent)) + idle if sent is not None else f"{unsent} ({wanted}{why})"
+            parts[part] += n
+        for part, n in parts.items():
             yield part + (f" in {n:,} of {calls:,} calls" if n < calls else "")
     if any(sent is None for _, sent, _, _ in knobs.get("seed", ())):
         yield "without a seed"
