@@ -209,8 +209,8 @@ def blocked_texts(items: Sequence[Item], store: Store) -> list[str]:
         for column, levels in columns.items():
             of, all_of = Counter(levels[item] for item in texts), Counter(levels)
             if len(all_of) <= _LEVELS:
-                told = [f"{level} {n:,} of {all_of[level]:,}" for level, n in of.most_common() if level]
-                parts += [f"; by {column}: {', '.join(told)}"] if told else []
+                named = [f"{level} {n:,} of {all_of[level]:,}" for level, n in of.most_common() if level]
+                parts += [f"; by {column}: {', '.join(named)}"] if named else []
         words = Counter(texts.values()).most_common(1)[0][0].partition(": ")[2][:200]
         said = f" It says: “{words}”" if words else ""
         sentences.append(
