@@ -83,21 +83,20 @@ def stake_of_swift(known: int, first: int) -> float:
     >>> [round(stake_of_swift(known, 5), 4) for known in (5, 9, 16, 100)]
     [0.0929, 0.0368, 0.076, 0.0004]
     """
+    return _won(known) / _won_in_all(first)
+
+
+def _won(known: int) -> float:
+    """One over what the looks that are to suffice win after so many values."""
     larger = next(some for start, some in reversed(_SUFFICE) if known >= start)
-    return 1 / comb(known + larger, larger) / _sum_of_swift(first)
+    return 1 / comb(known + larger, larger)
 
 
 @cache
-def _sum_of_swift(first: int) -> float:
-    """The sum of the stakes on all changes before they are made to add up to 1."""
-    ends = [start for start, _ in _SUFFICE[1:]]
-    total = 0.0
-    for (start, larger), end in zip(_SUFFICE, [*ends, None], strict=True):
-        for sign, known in ((1, start), (-1, end)):
-            if known is not None:
-                rest = comb(max(known, first) + larger - 1, larger - 1)
-                total += sign * larger / (larger - 1) / rest
-    return total
+def _won_in_all(first: int) -> float:
+    start, larger = _SUFFICE[-1]
+    rest = comb(max(start, first) + larger - 1, larger - 1)
+    return sum(map(_won, range(first, start))) + larger / (larger - 1) / rest
 
 
 class LastingChange:
