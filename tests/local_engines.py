@@ -4,12 +4,10 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from functools import cache, lru_cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from quaver.models.local.extras import cores, spin_briefly
 from quaver.models.local.weights import find_weights
@@ -45,10 +43,6 @@ def _shared():
 def base_url():
     """The address of the server that the tests share."""
     return f"{_shared().listening_address}/v1"
-
-
-Reply = Callable[[str, dict[str, Any] | None], Any]
-"""From a path and the body that was posted there (None: it was fetched) to what is answered."""
 
 
 class JsonServer:

@@ -1,14 +1,12 @@
 """Spreadsheets as people save them, for tests."""
 
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date, datetime, time
 from html import escape
-from typing import Any
 
 import xlsxwriter
 
-Rows = Sequence[Sequence[Any]]
 _FORMATS = {date: "yyyy-mm-dd", datetime: "yyyy-mm-dd hh:mm", time: "hh:mm"}
 
 

@@ -1,7 +1,6 @@
 """Providers' replies are untrusted: their sizes, types, ids and addresses."""
 
 import json
-from collections.abc import Callable
 
 import pytest
 from tests.batches.cases import CASES, world
@@ -11,8 +10,6 @@ from tests.local_engines import JsonServer
 
 from quaver.errors import ModelError
 from quaver.models.served import batch_http
-
-Change = Callable[[bytes], bytes]
 
 CHANGES = {
     "twice": lambda text: text + text,

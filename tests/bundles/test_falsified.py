@@ -8,9 +8,7 @@ import json
 import re
 import shutil
 import sqlite3
-from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -68,8 +66,6 @@ def labels(tmp_path_factory):
 
 
 # ------------------------------------------------------------------------------- ways of falsifying
-
-Change = Callable[[Path], object]
 
 
 def text(name, old, new):

@@ -1,8 +1,6 @@
 """The commands about collecting: plan's costs, status, export."""
 
 import csv
-import subprocess
-from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -11,7 +9,6 @@ from tests.studies import STUDY, written
 
 VARIED = STUDY + 'variants: [{use: instructions, texts: {curt: "Positive?"}}]\n'
 FAKE = ("--function", "fake=functions:same")
-Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture

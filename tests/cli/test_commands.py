@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -29,9 +28,6 @@ def folder(tmp_path):
     written(tmp_path, STUDY + "repeats: 2\n")
     (tmp_path / "functions.py").write_text(FUNCTIONS)
     return tmp_path
-
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture

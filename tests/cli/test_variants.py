@@ -1,15 +1,12 @@
 """``quaver variants`` as a program: what it shows and makes."""
 
 import re
-import subprocess
-from collections.abc import Callable
 from functools import partial
 
 import pytest
 from tests.cli.commands import here, numbers
 from tests.studies import STUDY, written
 
-Command = Callable[..., subprocess.CompletedProcess[str]]
 MODEL = ("--function", "fake=functions:model")
 FUNCTIONS = """\
 made = []

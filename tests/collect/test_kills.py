@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.collect.kills import KILLS
@@ -45,9 +44,6 @@ def collected(folder, *arguments):
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
-
-
-Killed = tuple[dict[str, Any], list[str]]
 
 
 @pytest.fixture(scope="module")

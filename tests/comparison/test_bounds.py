@@ -1,7 +1,5 @@
 """What users lose: a class that is no longer answered, a group, and a gold label that was corrected."""
 
-from collections.abc import Callable
-
 import pytest
 
 import quaver
@@ -13,7 +11,6 @@ from quaver.errors import MeasureError, QuaverError
 RARE = 4
 KINDS = ["legal"] * RARE + [("bug", "bill", "ask")[n % 3] for n in range(116)]
 REGIONS = [("north", "south")[n % 2] for n in range(120)]
-Annotate = Callable[[str, str], str]
 
 
 def right(text, prompt):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -37,8 +36,6 @@ greetings = shouting:greetings
 [quaver.measures]
 firstness = shouting:firstness
 """
-
-Install = Callable[[str, str], None]
 
 
 @pytest.fixture

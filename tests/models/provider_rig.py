@@ -6,14 +6,12 @@ Every request is kept, so that a test can hold what Quaver reports against what 
 
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 Reply = tuple[int, Any] | tuple[int, Any, Mapping[str, str]]
-Kind = Callable[[dict[str, Any], str, int], Reply]
-"""What a provider answers to a body, at a path, to the n-th request."""
 
 
 def label_in(body):

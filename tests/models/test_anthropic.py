@@ -1,8 +1,6 @@
 """Claude by Anthropic's own API: what is sent, what comes back, and what failures mean."""
 
 import json
-from collections.abc import Callable
-from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -22,9 +20,6 @@ def request(choices=(), **decoding):
     said = (Message("system", "You label texts."), Message("user", "Is it good?"))
     asked = Decoding("d", **decoding)
     return Request("m", Prompt(said, "", ""), asked, choices, 1, (Call(b"k" * 16, 0, 0, 0),))
-
-
-Reply = Callable[[dict[str, Any]], HttpReply]
 
 
 def _reply(status, document, **headers):

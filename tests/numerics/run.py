@@ -33,9 +33,6 @@ PUBLISHED = {
 }
 """Printed values; they have as many digits as they are printed with."""
 
-Table = dict[str, tuple[float, str]]
-"""A value and what computed it, by name."""
-
 
 def from_r():
     """R's numbers; None where there is no R, or a package is missing."""

@@ -1,6 +1,5 @@
 """Annotators with known behaviour: their answers as arrays, from which tests work every cell out again."""
 
-from collections.abc import Callable
 from hashlib import blake2b
 
 import numpy as np
@@ -9,8 +8,6 @@ import polars as pl
 from quaver import Study
 from quaver.core.seeds import derive
 from quaver.papers import table
-
-Annotate = Callable[[str, str], str]
 
 
 def chance(*parts):

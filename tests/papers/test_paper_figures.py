@@ -7,14 +7,12 @@ import pytest
 from tests.papers import small
 from typer.testing import CliRunner
 
-from quaver import Study
 from quaver.cli.main import app
 from quaver.errors import QuaverError, UnknownName
 from quaver.papers import catalogue, figure, paper_figures
 from quaver.papers.paper_figures import PAGE
 from quaver.report.charts.svg import svg_text
 
-Studies = dict[str, Study]
 INCHES = {720: 7.0, 360: 3.5}
 """How wide a picture of so many pixels is printed: across a page, or in a column."""
 

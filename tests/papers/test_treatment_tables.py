@@ -1,7 +1,5 @@
 """The tables of treatments and temperatures: every cell equals a few lines of NumPy on planted answers."""
 
-from typing import Any
-
 import numpy as np
 import polars as pl
 import pytest
@@ -175,9 +173,6 @@ def fitted(design, right):
         for e in steps
     ]
     return best, np.sqrt(np.diag(np.linalg.inv(np.array(curve)))), -less_likely(best, design, right)
-
-
-Rows = dict[tuple[str, str], dict[str, Any]]
 
 
 @pytest.fixture(scope="module")

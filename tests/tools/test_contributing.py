@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -26,8 +26,6 @@ variants: [{use: instructions, texts: {curt: "Kind?"}}]
 models: [{name: mine, use: function}]
 measures: [wobble]
 """
-
-Run = Callable[..., str]
 
 
 def sections() -> dict[str, str]:

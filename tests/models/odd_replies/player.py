@@ -3,14 +3,9 @@
 import asyncio
 import json
 import threading
-from collections.abc import Callable
 from contextlib import contextmanager, suppress
-from typing import Any
 
-from tests.models.odd_replies.odd_reply import ANSWER, AUTHORIZATION, OddReply, on_the_wire, whole
-
-Choose = Callable[[dict[str, Any]], OddReply | None]
-"""Which reply a request gets, by its body; None for one as it should be."""
+from tests.models.odd_replies.odd_reply import ANSWER, AUTHORIZATION, on_the_wire, whole
 
 _SILENCE = 30.0
 """Seconds for which a connection is left open."""

@@ -43,7 +43,6 @@ def test_without_answers_nothing_is_said():
     assert (found.kind, found.reason, found.next_step) == ("cannot tell", "no answers", "run")
 
 
-Ends = tuple[float, float]
 _STEADY = {
     "failed_calls": (0.0, 0.0),
     "unlabelled_answers": (0.0, 0.0),

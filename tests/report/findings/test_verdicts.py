@@ -1,7 +1,6 @@
 """Verdicts on annotators whose truth is known: what is judged, never in which words."""
 
 import hashlib
-from collections.abc import Callable
 
 import polars as pl
 import pytest
@@ -16,7 +15,6 @@ from quaver.report.findings.quality import quality, severity
 LABELS = LabelSet(tuple(Label(code, code.upper()) for code in "ab"))
 ERROR = "error"
 CUT = "cut off"
-Answer = Callable[[int, int, int], str | None]
 
 
 def chance(*of):

@@ -1,9 +1,7 @@
 """Spreadsheets as people keep them come back unharmed: each cell, its format, and all that stands around."""
 
 import zipfile
-from collections.abc import Callable
 from datetime import datetime, time
-from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -21,8 +19,6 @@ TEXTS = [
     *("هذا نص", "שלום \u200fabc", "日本語 😀", "two\nlines\tand  spaces", " led by a space"),
 ]
 HEAD = ("id", "text", "day", "number")
-
-Shape = Callable[[Any, Any], None]
 
 
 def plain(book, sheet):
