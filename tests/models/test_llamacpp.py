@@ -173,14 +173,14 @@ def shots(text, *, k=2):
 
 @pytest.mark.long
 def test_examples_as_turns_share_their_reading_and_give_the_same_bits(model):
-    asked = [saying(*shots(text, k=k), max_tokens=3) for k in (0, 1, 2) for text in TEXTS]
+    asked = [saying(*shots(text, k=k), max_tokens=3) for k in (0, 2) for text in TEXTS]
     cold = [bits(alone(model, one)) for one in asked]
     found = ask(model, *asked)
     assert [bits(responses) for responses in found] == cold
     assert [bits(responses) for responses in ask(model, *asked[::-1])] == cold[::-1]
     cached = [responses[0].cached_tokens or 0 for responses in ask(model, *asked)]
     whole = [responses[0].prompt_tokens or 0 for responses in found]
-    assert all(2 * read > size for read, size in zip(cached[7:], whole[7:], strict=True)), (
+    assert all(2 * read > size for read, size in zip(cached[-2:], whole[-2:], strict=True)), (
         "two shots are shared"
     )
 

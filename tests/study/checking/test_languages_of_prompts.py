@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Mapping
+from pathlib import Path
 
 import polars as pl
 import pytest
+from ruamel.yaml import YAML
 from tests.models.provider_rig import chat, rigged
 
 import quaver
@@ -13,63 +15,7 @@ from quaver.design.prompts.rendering import messages_of
 from quaver.errors import UnknownName
 from quaver.study.checking.check_design import prepared_check
 
-WRITTEN = {
-    "de": (
-        "Der Text ist nicht zu lang, und es ist die Frage, ob das so geht.",
-        "Was ist die Haltung zu dem Plan?",
-    ),
-    "fr": (
-        "Le texte est dans les mains de la ville, et ce n'est pas une question.",
-        "Quel est le ton de ce texte ?",
-    ),
-    "es": (
-        "El texto no es claro, y la gente de la ciudad se queja del plan.",
-        "¿Cuál es el tono de este texto?",
-    ),
-    "it": (
-        "Il testo non è chiaro e la gente della città si lamenta del piano.",
-        "Qual è il tono del testo che leggi?",
-    ),
-    "pt": (
-        "O texto não é claro, e as pessoas da cidade se queixam do plano.",
-        "Qual é o tom do texto que não é meu?",
-    ),
-    "nl": ("De tekst is niet duidelijk en het plan van de stad is er niet.", "Wat is de toon van het stuk?"),
-    "sv": (
-        "Texten är inte klar, och det är en plan som inte finns för oss.",
-        "Är det här för eller mot, och hur är det?",
-    ),
-    "da": (
-        "Teksten er ikke klar, og planen blev lavet af byen, der ikke har spurgt os.",
-        "Hvad er tonen i det, der blev sagt af byen?",
-    ),
-    "no": (
-        "Teksten er ikke klar, og planen ble laget av byen for å spare penger.",
-        "Hva er tonen i det som ble sagt av byen?",
-    ),
-    "pl": (
-        "Tekst nie jest jasny, a to jest plan, który się nie podoba.",
-        "Czy to jest za, czy nie, i co się tu mówi?",
-    ),
-    "cs": (
-        "Text není jasný a je to plán, který se nelíbí, ale je to tak.",
-        "Je to pro, nebo proti, a co se tu říká?",
-    ),
-    "ru": ("Это не то, что он хотел, и как по этому плану жить в городе.", "Каков тон этого текста?"),
-    "uk": (
-        "Це не те, що він хотів, і як за цим планом жити у місті.",
-        "Який тон цього тексту, що є у місті?",
-    ),
-    "tr": (
-        "Bu metin açık değil ve bu plan bizim için bir şey değil.",
-        "Bu metin için ne denir ve bu bir plan mı?",
-    ),
-    "el": ("Αυτό είναι ένα κείμενο για το σχέδιο της πόλης.", "Ποιος είναι ο τόνος;"),
-    "ar": ("هذا النص ليس واضحا وهو عن خطة المدينة التي لا تعجبنا.", "ما هو الموقف في هذا النص؟"),
-    "zh": ("这是一篇关于城市计划的文章。", "语气如何？"),
-    "ja": ("これは町の計画についての文章です。", "語調はどうですか。"),
-    "ko": ("이것은 도시 계획에 관한 글이다.", "어조는 어떻습니까?"),
-}
+WRITTEN = YAML(typ="safe").load(Path(__file__).parents[2] / "data" / "languages.yaml")
 """A text and an instruction in each language that Quaver has words in, but English."""
 
 
