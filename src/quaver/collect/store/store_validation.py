@@ -25,7 +25,7 @@ _MAY_HOLD = {
 }
 _FINISHES = ("stop", "length", "content_filter", "error")
 _WITHOUT_TERMS = """SELECT 1 FROM responses r LEFT JOIN terms t ON t.id = r.terms
-    WHERE r.terms IS NOT NULL AND (t.id IS NULL OR NOT json_valid(t.asked)) LIMIT 1"""
+    WHERE r.terms IS NOT NULL AND (t.id IS NULL OR t.asked <> '' AND NOT json_valid(t.asked)) LIMIT 1"""
 
 
 def make_sound(path: Path) -> None:
