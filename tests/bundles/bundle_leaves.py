@@ -251,9 +251,9 @@ class Quick:
         self._write, self._steps = verification.write_derived, {}
 
     def __enter__(self):
-        for name in ("_compare_annotations", "_compare_derived"):
+        for name in ("_compare_readings", "_compare_derived"):
             self._steps[name] = getattr(verification, name)
-        verification._compare_annotations = self._annotations
+        verification._compare_readings = self._readings
         verification._compare_derived = self._numbers_first
         verification.write_derived = self._derived
         return self
@@ -263,9 +263,9 @@ class Quick:
         for name, step in self._steps.items():
             setattr(verification, name, step)
 
-    def _annotations(self, source, found):
+    def _readings(self, source, stored, found):
         if not found.differs:
-            self._steps["_compare_annotations"](source, found)
+            self._steps["_compare_readings"](source, stored, found)
 
     def _numbers_first(self, source, again, found):
         """A page takes ten times as long as its numbers, so it is written where these are the same."""

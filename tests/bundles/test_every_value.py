@@ -22,5 +22,5 @@ def test_a_changed_value_is_found_or_listed(name, tmp_path):
 
 @pytest.mark.parametrize("kind", PASSING)
 def test_what_passes_is_on_the_page(kind):
-    places = kind.replace("\\", "").partition(" ")[2].strip("()").split("|")
-    assert all(f"`{place.rpartition('.')[2]}`" in PAGE for place in places)
+    names = re.search(r"\(([^)]*)\)", kind)[1].split("|")
+    assert all(f"`{name}`" in PAGE for name in names)

@@ -51,6 +51,12 @@ def _statistics(path):
     )
 
 
+def _of_r(path):
+    kinds = {"sure": pl.Enum(["no", "yes"]), "hand": pl.Int32}
+    sure = pl.when("sure").then(pl.lit("yes")).otherwise(pl.lit("no")).alias("sure")
+    pytest.importorskip("pyreadr").write_rds(str(path), TABLE.with_columns(sure).cast(kinds))
+
+
 def _nested(path):
     rows = TABLE.with_columns(pl.col("day").dt.to_string()).to_dicts()
     path.write_text(json.dumps({"about": "speeches", "rows": rows}, ensure_ascii=False), encoding="utf-8")
@@ -83,6 +89,7 @@ WRITERS = {
     "t.json": _nested,
     "t.sav": _statistics,
     "t.dta": _statistics,
+    "t.rds": _of_r,
 }
 
 
@@ -135,6 +142,7 @@ def _in_pandas(path):
         ".json": lambda: pd.DataFrame(_records(path)),
         ".sav": lambda: pd.read_spss(path),
         ".dta": lambda: pd.read_stata(path),
+        ".rds": lambda: pytest.importorskip("pyreadr").read_r(str(path))[None],
     }[ending]
     return read()
 
@@ -153,6 +161,7 @@ def _in_polars(path):
         ".json": lambda: pl.DataFrame(_records(path)),
         ".sav": lambda: pytest.importorskip("pyreadstat").read_sav(str(path), output_format="polars")[0],
         ".dta": lambda: pytest.importorskip("pyreadstat").read_dta(str(path), output_format="polars")[0],
+        ".rds": lambda: pytest.importorskip("pyreadr").read_r(str(path), output_format="polars")[None],
     }[ending]
     return read()
 
@@ -206,10 +215,13 @@ read <- function(path) switch(sub("^.*\\\\.", "", path),
   csv = separated(path, given[3]), tsv = separated(path, "\\t"), gz = read.csv(gzfile(path)),
   zip = read.csv(inside(path)),
   xlsx = as.data.frame(readxl::read_excel(path)), jsonl = jsonlite::stream_in(file(path), verbose = FALSE),
-  json = jsonlite::fromJSON(path)$rows, sav = haven::read_sav(path), dta = haven::read_dta(path))
+  json = jsonlite::fromJSON(path)$rows, sav = haven::read_sav(path), dta = haven::read_dta(path),
+  rds = readRDS(path))
 before <- read(given[1]); after <- read(given[2])
 own <- setdiff(names(after), names(before))
-same <- identical(after[names(before)], before)
+left <- after[names(before)]
+# pyreadr adds an empty attribute for all columns of a data frame
+same <- if (endsWith(given[1], "rds")) all(mapply(identical, left, before)) else identical(left, before)
 cat(paste(own, collapse = "|"), same, class(after[["label"]])[1], sep = "\\n")
 """
 _NEEDS = {".xlsx": "readxl", ".jsonl": "jsonlite", ".json": "jsonlite", ".sav": "haven", ".dta": "haven"}

@@ -1,7 +1,8 @@
-"""Tables of SPSS and Stata, whose codes have labels; pyreadstat, an extra, reads and writes them."""
+"""Tables of SPSS and Stata, whose codes have labels, and of R; an extra reads and writes them."""
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -12,12 +13,15 @@ import polars as pl
 from quaver.core.input_budget import MOST_BYTES, MOST_CELLS, InputBudget
 from quaver.errors import ItemError
 
-STATISTICS: Final = (".sav", ".zsav", ".dta")
+_R, _ROW_NAMES = ".rds", "rownames"
+STATISTICS: Final = (".sav", ".zsav", ".dta", _R)
 _WIDTHS: Final = {"int8": pl.Int8, "int16": pl.Int16, "int32": pl.Int32}
 
 
 def read_statistics(path: Path) -> list[dict[str, Any]]:
     """The rows of a file: a code's label instead of the code, a whole number without its point."""
+    if path.suffix.lower() == _R:
+        return _read_r(path).to_dicts()
     frame, meta = _read(path)
     columns = {}
     for column in frame:
@@ -31,6 +35,12 @@ def write_statistics(source: Path, target: Path, heads: Sequence[str], rows: Seq
 
     A new column whose values are all labels of one variable has that variable's codes and labels.
     """
+    if source.suffix.lower() == _R:
+        own = pl.DataFrame(rows, schema=list(heads), orient="row", infer_schema_length=None)
+        whole = _read_r(source).hstack(own)
+        named = _ROW_NAMES if _ROW_NAMES in whole.columns else None
+        _library("pyreadr").write_rds(str(target), whole, compress="gzip", rownames_column=named)
+        return
     frame, meta = _read(source, user_missing=True, disable_datetime_conversion=True)
     kinds = meta.readstat_variable_types  # Stata's of the same width, where a cell is no missing value
     frame = frame.cast({one.name: _WIDTHS[kinds[one.name]] for one in frame if one.dtype.is_integer()})
@@ -59,6 +69,30 @@ def write_statistics(source: Path, target: Path, heads: Sequence[str], rows: Seq
     _library().write_sav(frame.hstack(new), target, **kept, compress=is_packed)
 
 
+def _read_r(path: Path) -> pl.DataFrame:
+    library, budget = _library("pyreadr"), InputBudget(MOST_BYTES, "bytes")
+    with path.open("rb") as file:
+        is_packed = file.read(2) == b"\x1f\x8b"
+    try:
+        with gzip.open(path) if is_packed else path.open("rb") as whole:
+            while block := whole.read(1 << 20):
+                budget.spend(len(block))
+        (frame,) = library.read_r(str(path), output_format="polars").values()
+        if _ROW_NAMES in frame.columns and frame[_ROW_NAMES].str.to_integer(strict=False).is_not_null().all():
+            return pl.DataFrame(frame.drop(_ROW_NAMES))  # numbers that R counts, too
+        return pl.DataFrame(frame)
+    except ItemError:
+        raise
+    except Exception as error:  # a list, a model, a damaged file
+        raise ItemError(
+            "this file of R holds no data frame alone",
+            where=str(path),
+            expected="what saveRDS writes of a data frame",
+            found=str(error)[:200],
+            fix="write the data frame from R: write.csv(…), or arrow::write_parquet(…)",
+        ) from None
+
+
 def _read(path: Path, **how: Any) -> tuple[pl.DataFrame, Any]:
     library = _library()
     read = library.read_dta if path.suffix.lower() == ".dta" else library.read_sav
@@ -75,13 +109,13 @@ def _read(path: Path, **how: Any) -> tuple[pl.DataFrame, Any]:
     return frame, meta
 
 
-def _library() -> Any:
+def _library(name: str = "pyreadstat") -> Any:
     try:
-        return import_module("pyreadstat")
+        return import_module(name)
     except ImportError:
         raise ItemError(
-            "files of SPSS and Stata need a library",
-            expected="pyreadstat",
+            "files of SPSS, Stata and R need a library",
+            expected=name,
             found="it is not installed",
             fix='pip install "quaver[stats]", or save the table as CSV',
         ) from None

@@ -24,7 +24,7 @@ from quaver.study.sources.study_file_source import StudyFile
 from quaver.study.sources.study_plugins import Annotate
 from quaver.study.sources.study_source import StudySource
 
-_TABLES = (".csv", ".tsv", ".xlsx", ".xls", ".ods", ".jsonl", ".json", ".parquet", ".sav", ".dta")
+_TABLES = (".csv", ".tsv", ".xlsx", ".xls", ".ods", ".jsonl", ".json", ".parquet", ".sav", ".dta", ".rds")
 _LARGEST: Final = 20_000_000
 """Bytes of a file of items; a larger one is read when it is needed."""
 
