@@ -97,12 +97,17 @@ def say_command(head: str, command: str) -> None:
         screen.print(line, soft_wrap=True)
         return
     say(head, on=screen)
+    screen.print(in_lines(command, screen.width), soft_wrap=True)
+
+
+def in_lines(command: str, width: int) -> str:
+    r"""A command in as many lines as a width needs; each but the last ends in ``\``."""
     lines = [""]
-    for word in re.findall(r"(?:'[^']*'|\S)+", command):
-        if len(lines[-1]) + len(word) + 3 > screen.width and lines[-1]:
+    for word in re.findall(r"(?:'[^']*'|\"[^\"]*\"|\S)+", command):
+        if len(lines[-1]) + len(word) + 3 > width and lines[-1]:
             lines.append("   ")
         lines[-1] += f" {word}" if lines[-1] else word
-    screen.print(" \\\n".join(lines), soft_wrap=True)
+    return " \\\n".join(lines)
 
 
 _about: list[tuple[str, str]] = []

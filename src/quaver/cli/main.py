@@ -12,13 +12,14 @@ from functools import wraps
 from importlib import import_module
 from inspect import Parameter
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Annotated, Any, get_origin
 
 import typer
 from typer.core import TyperGroup
 
 import quaver
-from quaver.cli.console import about, errors, for_programs, log, say, screen, whole
+from quaver.cli.console import about, errors, for_programs, in_lines, log, say, screen, whole
 from quaver.errors import QuaverError, on_the_command_line
 
 GROUPS: Mapping[str, Mapping[str, str]] = {
@@ -164,7 +165,11 @@ def _explained(function: Callable[..., None]) -> tuple[str, str | None]:
     sections = {title: body for title, _, body in (one.partition(":\n") for one in others)}
     _, *entries = _ENTRY.split(sections.get("Options", ""))
     _explain(function, dict(zip(entries[::2], entries[1::2], strict=True)))
-    examples = sections.get("Examples")
+    width = min(80, get_terminal_size().columns) - 4  # an example is indented
+    examples = "\n".join(
+        one if len(one) <= width + 2 else "  " + in_lines(one.strip(), width).replace("\n", "\n  ")
+        for one in sections.get("Examples", "").split("\n")
+    )
     return text, f"\b\nExamples:\n{examples}" if examples else None  # \b: line by line
 
 
