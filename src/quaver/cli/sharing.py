@@ -155,7 +155,7 @@ def figure_command(
 
     Options:
       name: PAPER:NUMBER, or the number alone in a paper's own recipe; without one, all are listed.
-      to: The file: .svg, .png or .pdf; by default figure-NAME.svg.
+      to: The file: .svg, .png or .pdf; by default SVG, called after it.
       width: In pixels; 360 is a column, 720 a page.
       model: A model that is drawn; all if left out. May be repeated, as the next three.
       strategy: A strategy that is drawn.

@@ -38,7 +38,7 @@ class TableOptions(TypedDict, total=False):
     quote: Annotated[Literal["none"] | None, Option("none: quotation marks are text like any other.")]
     unlabelled: Annotated[Sequence[str], Option("Other cells that mean “no label”, such as 99.", ())]
     label_is: Annotated[Sequence[str], Option("Labels that look like missing ones, such as NA.", ())]
-    same: Annotated[Sequence[str], Option("What else is a label: pos=positive,neg=negative.", ())]
+    same: Annotated[Sequence[str], Option("What else is a label: y=yes,n=no.", ())]
 
 
 class ImportOptions(TableOptions, total=False):
