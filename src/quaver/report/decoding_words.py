@@ -73,7 +73,7 @@ def hosts_in_words(lock: Mapping[str, Any]) -> list[str]:
             for host, calls in one.get("hosts", {}).items():
                 hosts[host] = hosts.get(host, 0) + calls
         if hosts:
-            ranked = sorted(hosts.items(), key=lambda pair: -pair[1])
+            ranked = sorted(hosts.items(), key=lambda pair: (-pair[1], pair[0]))
             named = enumeration(f"{host} ({calls:,} answers)" for host, calls in ranked)
             result.append(f"“{model}” was answered by {named}")
     return result
