@@ -75,7 +75,7 @@ def check_places(store: Store, path: Path, conditions: Sequence[Condition], item
     ]
     if [(*row[:5], row[5] or "", row[6]) for row in placed] != asked:
         raise _strange(path, "conditions that differ from the study's")
-    if [row[0] for row in store.rows("SELECT id FROM items ORDER BY position")] != list(items):
+    if store.rows("SELECT position, id FROM items ORDER BY position") != list(enumerate(items)):
         raise _strange(path, "items that differ from the study's")
     sizes = (("condition", "a condition", len(asked)), ("item", "an item", len(items)))
     for column, what, size in sizes:
