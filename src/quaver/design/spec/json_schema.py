@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, cast, get_args
 
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
@@ -69,6 +70,12 @@ def json_schema() -> dict[str, Any]:
     return {"$schema": _DIALECT, "$id": SCHEMA_ID, **schema}
 
 
+@cache
+def _text_with(*_names: tuple[str, ...]) -> str:
+    """The schema as a file, made once for the plug-ins that are installed."""
+    return json.dumps(json_schema(), indent=2) + "\n"
+
+
 SCHEMA_FILE: Final = "study.schema.json"
 MODELINE: Final = f"# yaml-language-server: $schema={SCHEMA_FILE}\n"
 """What the YAML language server reads, in VS Code, JetBrains' IDEs, Neovim, Emacs and Helix."""
@@ -92,5 +99,5 @@ def write_with_schema(path: Path, text: str) -> None:
             fix="rename it, or write the study into another folder",
         )
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace_text(schema, json.dumps(json_schema(), indent=2) + "\n")
+    replace_text(schema, _text_with(*(tuple(registry.names(kind)) for kind in get_args(registry.Kind))))
     replace_text(path, MODELINE + text)
