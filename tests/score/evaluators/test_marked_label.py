@@ -22,6 +22,11 @@ LOST = (
     "Among joy, anger, sadness, fear, surprise, and other, the st",
     "Among other things, the speaker mentions jobs: economy",
     "Die Stimmung ist insgesamt negativ, auch wenn der Anfang pos",
+    "This is not a text in favor of the ban. On the contrary, the",
+    "The stance of the text toward legalizing abortion is *in favo",
+    "この文章は、原発の再稼働に「反対」ではなく「賛成」の立場です。",
+    "텍스트의 감정은 '긍정'입니다. 😊",
+    "This text leans slightly positive, I would say, though it is",
 )
 """How the answers begin whose label is still lost."""
 
@@ -29,8 +34,10 @@ LOST = (
 @pytest.mark.parametrize("shape", shapes(), ids=str)
 def test_an_answer_is_read_as_it_is_meant(shape):
     reading = read(shape.response, MarkedLabel(), shape.labels, shape.variant)
-    right = "ambiguous" if shape.response.text.startswith(LOST) else shape.right
-    assert (reading.label or reading.status) == right
+    if shape.response.text.startswith(LOST):
+        assert (reading.label, reading.status in ("ambiguous", "no_label")) == (None, True)
+    else:
+        assert (reading.label or reading.status) == shape.right
 
 
 def test_there_are_enough_of_them_and_most_trouble_other_evaluators():
