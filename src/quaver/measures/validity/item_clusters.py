@@ -301,6 +301,19 @@ def _tails(column: str, values: NDArray[np.float64]) -> Iterator[Trait]:
                 yield Trait(column, level, own)
 
 
+def items_at(column: str, level: str, values: NDArray[np.float64]) -> Mask:
+    """Which items have a length or a place that a trait names, perhaps one of another table.
+
+    >>> items_at(LENGTH, "with more than 1,200 words", np.array([1200.0, 1201.0])).tolist()
+    [False, True]
+    """
+    if column == LENGTH:
+        bound = float(level.split()[-2].replace(",", ""))
+        return values > bound if "more" in level else values < bound
+    share = next(share for part, share in _TAILS.items() if f" {part} " in level)
+    return values > np.quantile(values, 1 - share) if "last" in level else values < np.quantile(values, share)
+
+
 def _is_enough(own: Mask) -> bool:
     return min(int(own.sum()), int((~own).sum())) >= _FEWEST
 

@@ -192,10 +192,9 @@ class Recommendation:
 
     @property
     def groups(self) -> tuple[tuple[str, str], ...]:
-        """The excepted groups, each as its column and value."""
-        known = (
-            (estimate.cell["group"], estimate.cell["level"])
-            for estimate in self.exceptions
-            if "group" in estimate.cell
-        )
+        """The excepted groups, each as its column and value; those that hand labels are too few of, too."""
+        cells = [estimate.cell for estimate in self.exceptions]
+        if self.reason == "chosen texts" and (chosen := self.known("hand_labels")) is not None:
+            cells.append({name: str(value) for name, value in chosen.details.items()})
+        known = ((cell["group"], cell["level"]) for cell in cells if "group" in cell)
         return tuple(dict.fromkeys(known))

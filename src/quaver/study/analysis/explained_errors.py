@@ -22,6 +22,7 @@ from quaver.measures.validity.item_clusters import (
     Mask,
     Trait,
     associated,
+    items_at,
     traits,
 )
 from quaver.study.analysis.hidden_clusters import item_columns
@@ -52,10 +53,9 @@ def item_table(study: StudySource) -> pl.DataFrame:
 
 def items_of(study: StudySource, column: str, level: str) -> list[str]:
     """The ids of the items in a group that a verdict names: of a column, a length or a place."""
-    if column in NAMES.values():
-        table = item_table(study)
-        measured = table.select(name for name in NAMES if NAMES[name] == column and name in table.columns)
-        named = next(trait.items for trait in traits(measured) if trait.level == level)
+    table = item_table(study)
+    for measured in (name for name in NAMES if NAMES[name] == column and name in table.columns):
+        named = items_at(measured, level, table[measured].to_numpy().astype(np.float64))
         return table["item"].filter(pl.Series(named)).to_list()
     items = study.experiment.items
     return [one.id for one in items if level in (one.groups.get(column), str(one.fields.get(column)))]
@@ -112,7 +112,8 @@ def hand_labelled(frame: pl.DataFrame, table: pl.DataFrame, drawn: str | None) -
     Returns:
         For each model ``hand_labels``: the chance that texts drawn at random seem to differ so much, with the
         trait that differs most (``trait``, ``inside``: its share among the gold labels, ``outside``: among
-        the others) and ``drawn``, what the study declares. None where all texts or none have a gold label.
+        the others), ``drawn``, what the study declares, and the ``group`` and ``level`` of texts of which too
+        few have gold labels. None where all texts or none have a gold label.
     """
     if "gold" not in frame.columns or ("gold_drawn" in frame.columns and frame["gold_drawn"].any()):
         return []  # the draw's own design is known
@@ -136,6 +137,9 @@ def hand_labelled(frame: pl.DataFrame, table: pl.DataFrame, drawn: str | None) -
             trait = next((one for one in differing if one.inside > one.outside), differing[0])
             inside, outside = float(trait.items[by_hand].mean()), float(trait.items[~by_hand].mean())
             details |= {"trait": trait.words, "inside": inside, "outside": outside}
+            rare = next((one for one in differing if one.inside < one.outside), None)
+            if rare is not None:
+                details |= {"group": NAMES.get(rare.column, rare.column), "level": rare.level}
         estimates.append(
             Estimate(
                 "hand_labels",
