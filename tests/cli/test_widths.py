@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import sys
 
 import pytest
 from tests.cli.commands import FUNCTIONS, here
@@ -104,6 +105,7 @@ def folder(tmp_path_factory):
     for words in (("run", "study.yaml", *MODEL), *AFTER_ANOTHER):
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(made)
+            patch.delitem(sys.modules, "functions", raising=False)  # that of another folder
             patch.setattr("sys.argv", ["quaver", *words])
             with pytest.raises(SystemExit) as ended:
                 main()

@@ -140,7 +140,7 @@ def labelled_on(folder, url):
     """From a check that was begun without a budget."""
     given = of_check(url) | {"prompts": 2, "n": 40}
     made = quaver.study.checking.check_design.prepared_check(table(folder), **given)
-    made.study.run(requests=5)
+    made.study.run(requests=1)
     quaver.label(folder / "texts.csv", check=folder / "texts-check", budget=BUDGET)
 
 
