@@ -387,7 +387,7 @@ def test_what_to_do_next_names_the_function_and_can_be_typed(texts, monkeypatch,
         _, command, *_ = said.partition("Next: ")[2].split("`")
         assert "--function own_tone:answer" in command
         words = shlex.split(command)[1:]
-    assert words[-2:] == ["--returned", "FILE"]
+    assert words[-2:] == ["--returned", "texts-check/study.labels/gold/round-1-coder.xlsx"]
 
 
 def test_one_prompt_does_not_say_that_nobody_is_needed(again):
