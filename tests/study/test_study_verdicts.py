@@ -65,6 +65,10 @@ def unreadable(asked):
     return asked.gold if asked.chance("bare", *asked[:3]) < 0.3 else "Well, it depends."
 
 
+def refusing(asked):
+    return "I'm sorry, but I can't help with that." if asked.chance("no", *asked[:3]) < 0.3 else asked.gold
+
+
 def failing(asked):
     if asked.chance("fail", *asked[:3]) < 0.7:
         raise ConnectionError("the server is not there")
@@ -121,6 +125,7 @@ STUDIES = {
     ),
     "unstable on repetition": Truth(drawn_every_time, "do not use", "repetition", "lower the temperature"),
     "unreadable": Truth(unreadable, "do not use", "unreadable", "make answers readable"),
+    "refusing": Truth(refusing, "do not use", "refused", "ask another model"),
     "failing calls": Truth(failing, "do not use", "failed", "ask again"),
     "a quarter of the calls failing": Truth(often_failing, "cannot tell", "failed", "ask again"),
     "steady and wrong": Truth(steady_and_wrong, "do not use", "wrong", "correct the prompt"),

@@ -191,14 +191,18 @@ def answer_quality(
 
 
 def _of_kind(calls: pl.DataFrame, kind: str, factors: Sequence[str]) -> Mapping[str, Any]:
-    """Of answers cut off how many have no label; of those without one their statuses, and by which factor."""
+    """Of answers cut off how many have no label; of those without one their statuses, and by what factor."""
     if kind == "truncated_answers":
         return {"unlabelled": calls.filter(pl.col(kind) & pl.col("unlabelled_answers")).height}
     if kind == "failed_calls":
         return {}
     statuses = calls.filter(pl.col(kind))["status"].value_counts()
     ordered = statuses.sort("count", "status", descending=[True, False])
-    details: dict[str, Any] = {"statuses": dict(ordered.iter_rows())}
+    counts = dict(ordered.iter_rows())
+    details: dict[str, Any] = {
+        "statuses": counts,
+        "refused": counts.get("refused", 0) / max(1, sum(counts.values())),
+    }
     widest = -1.0
     for factor in (name for name in factors if name in calls.columns):
         known = calls.drop_nulls(factor).group_by(pl.col(factor).cast(pl.String))
@@ -333,12 +337,15 @@ def _unlabelled(answers: ModelAnswers, columns: Sequence[str]) -> Estimate:
     """The share of items without any label, and what these have in common."""
     named = dict.fromkeys((*columns, *filter(None, [answers.group])))
     firsts = [pl.col(name).first() for name in named]
-    items = answers.calls.group_by("item", maintain_order=True).agg(pl.col("label").is_null().all(), *firsts)
+    items = answers.calls.group_by("item", maintain_order=True).agg(
+        pl.col("label").is_null().all(), (pl.col("status") == "refused").any().alias("refused"), *firsts
+    )
     bare, everyone = items["label"].to_numpy(), np.ones(items.height, bool)
     of_items = items.select(columns)
     if LENGTH in columns:
         of_items = of_items.with_columns(pl.col(LENGTH).cast(pl.Float64))
-    details: dict[str, Any] = {"texts": int(bare.sum()), "of": len(bare)}
+    refused = int(items.filter(pl.col("label") & pl.col("refused")).height)
+    details: dict[str, Any] = {"texts": int(bare.sum()), "of": len(bare), "refused": refused}
     for common in associated(bare, everyone, traits(of_items)):
         shared = int((bare & common.items).sum())
         if common.inside > common.outside and 2 * shared > bare.sum():

@@ -32,6 +32,7 @@ _ALARMS: Final[Mapping[str, str]] = {
 _SAID: Final[Mapping[Reason, str]] = {
     "unreadable": "unlabelled_answers",
     "cut off": "unlabelled_answers",
+    "refused": "unlabelled_answers",
     "failed": "failed_calls",
 }
 """Why not to use labels, and the alarm that says nothing else."""

@@ -24,6 +24,7 @@ from quaver.report.findings.recommendation import Reason, Recommended
 CONDITIONS: Final[Mapping[str, str]] = {
     "is_mute": "not labels.has_labels or low('unlabelled_answers') > 0.1",
     "is_cut": "value('truncated_answers') >= value('unlabelled_answers') / 2 > 0",
+    "is_refused": "(detail('unlabelled_answers', 'refused') or 0) > 0.5",
     # fewer texts with a label show nothing; where most have none, answers are unreadable
     "has_few_texts": (
         "labels.has_labels and (not has('label_in_use') or labels.estimates.label_in_use.n < 10)"
