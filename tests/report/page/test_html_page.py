@@ -10,7 +10,9 @@ from tests.report.page.visit import Visit
 from quaver.core.records import Estimate
 from quaver.errors import StoreError
 from quaver.report.charts.figures import figures
+from quaver.report.estimate_index import Results
 from quaver.report.findings import verdict_card as module
+from quaver.report.findings.prompt_rows import prompt_rows
 from quaver.report.findings.recommendation import RECOMMENDED
 from quaver.report.findings.verdict_card import card
 from quaver.report.page import html_page as page
@@ -102,6 +104,17 @@ def test_the_prompts_are_on_the_first_screen_with_what_they_get_right(browser, m
         assert "“Which one, <b>then</b>?, format: letters”" in visit.page.locator(".card").inner_text()
         assert others.bounding_box()["y"] < 900
         assert visit.said == []
+
+
+def test_the_prompt_that_the_verdict_names_has_a_row_of_its_own(make):
+    study = make(items=40, paraphrases=("plain", "rude"), answer=lambda item, w, layout, k: "ab"[item % 2])
+    given = study.inputs()
+    results = Results(given["lock"], given["annotations"], given["estimates"], given["audit"])
+    rows = prompt_rows(results, results.models[0])["rows"]
+    assert [row.get("many", 0) for row in rows] == [3]
+    named = results.variants[2]["id"]
+    rows = prompt_rows(results, results.models[0], named)["rows"]
+    assert [row.get("many", 0) for row in rows] == [0, 2]
 
 
 def test_the_numbers_open_by_keyboard(browser, report):

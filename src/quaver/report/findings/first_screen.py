@@ -68,7 +68,7 @@ def first_screen(
     serious = [issue for issue in gate.issues if severity(issue) != "note"]
     known = {(one.model, _SAID.get(one.reason)) for one in found}
     stopped = {issue.cell["model"] for issue in serious if severity(issue) == "stop"}
-    models = dict.fromkeys((best.model, *(one.model for one in found)))
+    named = {one.model: one.prompt if one.reason == "best prompt" else "" for one in (best, *found)}
     return {
         "name": results.name,
         **said,
@@ -80,7 +80,7 @@ def first_screen(
         ],
         "stopped": stopped >= {*gate.models} != set(),
         "apart": departures(results.lock),
-        "prompts": [shown for model in models if (shown := prompt_rows(results, model))["rows"]],
+        "prompts": [shown for one in named.items() if (shown := prompt_rows(results, *one))["rows"]],
         "read": _read(of_measures(results.audit, "reader_disagreement"), best.model),
         "whole": dotted(next(filter(None, map(best.known, _WHOLE)), None)),
         "fields": [],

@@ -33,11 +33,11 @@ _MOST_LABELS: Final = 7
 _OTHERS: Final = ""
 
 
-def prompt_rows(results: Results, model: str) -> dict[str, Any]:
+def prompt_rows(results: Results, model: str, named: str = "") -> dict[str, Any]:
     """The prompts of one model, those that surely do worse than the others first.
 
-    Of the others, those that give nearly the same shares of labels are one row, which shows the study's first
-    of them, and the rest on a click.
+    The variant that the verdict has ``named`` follows. Of the others, those that give nearly the same shares
+    of labels are one row, which shows the study's first of them, and the rest on a click.
 
     Returns:
         ``rows``, each with ``words`` (pieces of its first line, as `Change` has them), ``apart`` (levels that
@@ -56,14 +56,15 @@ def prompt_rows(results: Results, model: str) -> dict[str, Any]:
     least = max(0.0, min(5, floor(10 * min(lows, default=0.0))) / 10)
     gaps = {one.cell["variant"]: one for one in of_measures(own, *OF_PROMPTS)}
     legend = _legend(results, shown.values())
-    groups: dict[str, list[dict[str, Any]]] = {"bad": [], "": [], "good": []}
+    groups: dict[str, list[dict[str, Any]]] = {"bad": [], "named": [], "": [], "good": []}
     for variant in results.variants:
         if variant["id"] in shown:
             row = _row(results, variant, shown[variant["id"]], values.get(variant["id"]), legend, least)
-            groups[_tone(gaps.get(variant["id"]))].append(row | {"tone": _tone(gaps.get(variant["id"]))})
+            tone = _tone(gaps.get(variant["id"]))
+            groups["named" if variant["id"] == named else tone].append(row | {"tone": tone})
     worst = sorted(groups["bad"], key=lambda row: row["number"])[:_MOST_APART]
     rest = [row for row in groups[""] + groups["bad"] + groups["good"] if row not in worst]
-    rows = [*worst, *(first | _alike(others) for first, *others in _say_the_same(rest))]
+    rows = [*worst, *groups["named"], *(first | _alike(others) for first, *others in _say_the_same(rest))]
     n = max((one.n for one in values.values()), default=0)
     return {
         "model": model,
