@@ -154,8 +154,7 @@ async def texts(page: StepPage) -> None:
         problem = await run.io_bound(_read, begun)
         with shown:
             _columns(page, fill)
-            if problem is None:
-                _how_drawn(page)
+            _how_drawn(page)
             for doubt in doubts_about(begun.table, begun.column_of("text"), begun.column_of("gold")):
                 words("p", f"{doubt.column}: {doubt.why}.").classes("qv-doubt")
             if problem is not None:
@@ -199,14 +198,18 @@ def _read(begun: BegunCheck) -> QuaverError | None:
 def _how_drawn(page: StepPage) -> None:
     """How the texts with hand labels were picked, where others have none."""
     begun = page.begun
-    if not 0 < begun.found.known < begun.found.rows:
+    try:
+        known, rows = begun.found.known, begun.found.rows
+    except QuaverError:  # the codebook says what is missing
+        return
+    if not 0 < known < rows:
         return
 
     async def take(event: events.ValueChangeEventArguments[str]) -> None:
         await page.do(lambda: begun.give(hand_labels=event.value))
         page.retell(begun.command())
 
-    some = f"{begun.found.known:,} of {count(begun.found.rows, 'text')} have hand labels."
+    some = f"{known:,} of {count(rows, 'text')} have hand labels."
     words("p", f"{some} Were these texts drawn at random?").props["id"] = "how-drawn"
     chosen = ui.radio(dict(_DRAWN), value=begun.options.get("hand_labels", ""), on_change=take)
     chosen.props('inline aria-labelledby="how-drawn"')
