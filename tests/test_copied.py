@@ -194,7 +194,6 @@ WRONG = [
     "quaver gold {study} --field 'Große Partei'",
     "quaver plan {fresh}",
     "quaver report {table}",
-    "quaver check {table} --to {study} --function annotate:label",
     "quaver accept {fresh}",
 ]
 """What goes wrong, and says what to do."""

@@ -19,7 +19,7 @@ _GRIDS = "temperature top_p top_k min_p repeat_penalty max_tokens"
 _ESTIMATES = """
     measure value low high confidence_level n unit estimand warnings excluded details method reference
     factor level class true_label term study items column conclusion phrasing predictor promise share
-    repeats versus coder corrected predictions"""
+    repeats versus coder corrected predictions depth"""
 _ITEMS = """
     id text why mode score sensitivity consistency unparsed right agreement accuracy labels valid
     instability compliance text_words"""
