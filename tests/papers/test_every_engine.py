@@ -9,6 +9,7 @@ from tests.papers import small
 from typer.testing import CliRunner
 
 from quaver import Study, open_studies
+from quaver.cli import console
 from quaver.cli.main import app
 from quaver.core import registry
 from quaver.errors import ModelError, QuaverError
@@ -121,11 +122,12 @@ def test_paraphrases_that_a_model_wrote_have_a_price(stored, name):
     assert all(row["US dollars" if name == "costs" else "total cost"] > 0 for row in wrote)
 
 
-def test_a_note_in_every_prompt_is_compared(stored):
+def test_a_note_in_every_prompt_is_compared(stored, monkeypatch):
+    monkeypatch.setattr(console.screen, "_width", 200)
     folder = stored["first"].folder
     path = folder.with_name(f"{folder.name}.yaml")
     asked = ["compare", str(path), "--note", "Look at the side alone.", "--flips", "0"]
-    done = CliRunner().invoke(app(["compare"]), asked, env={"COLUMNS": "200"})
+    done = CliRunner().invoke(app(["compare"]), asked)
     assert done.exit_code == 0, done.output
     compared, _, worst = done.output.partition("Sensitivity, consistency and the share of right answers")
     for measure in ("sensitivity", "consistency", "accuracy"):
