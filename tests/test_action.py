@@ -233,5 +233,5 @@ def test_the_example_is_that_of_the_tutorial(tmp_path):
     for name in ("model.py", "prompts/tickets.yaml", "test_prompts.py"):
         assert _text(EXAMPLE / name) == shown[name]
     (tmp_path / "tickets.py").write_text(shown["tickets.py"])
-    subprocess.run(["python", "tickets.py"], cwd=tmp_path, check=True)
+    subprocess.run([sys.executable, "tickets.py"], cwd=tmp_path, check=True)
     assert _text(tmp_path / "tickets.csv") == _text(EXAMPLE / "tickets.csv")
