@@ -214,6 +214,6 @@ def test_what_an_error_says_to_do_runs(wrong, walked):
     for line in commands(shown):
         more = " --function label=annotate:label" if line.startswith("quaver run") else ""
         if line.startswith("quaver check") and "--function" not in line:  # of the bundled model
-            more = " --n 6 --prompts 1 --repeats 1"
+            more = " --n 6 --prompts 1 --repeats 1 --to small"
         walked.succeed(line + more)
     assert commands(shown) or "--function label=MODULE:FUNCTION" in shown or "Große" in shown, shown
