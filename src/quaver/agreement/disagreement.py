@@ -22,7 +22,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from quaver.core.label_values import labels_in
+from quaver.core.label_values import labels_in, lineages
 from quaver.core.records import BY_PAIRS, LabelSet, Level
 from quaver.errors import MeasureError
 from quaver.estimation.coded_columns import label_counts
@@ -412,7 +412,8 @@ def tree_distances(labels: Sequence[str], label_set: LabelSet | None) -> Floats:
             expected="a label set in which labels have a `parent`",
             found="tree",
         )
-    lines = list(map(label_set.lineage, labels))
+    whole = lineages(label_set)
+    lines = [whole.get(label, (label,)) for label in labels]
     kinds = list(dict.fromkeys(line[: depth + 1] for line in lines for depth in range(len(line))))
     under = np.array([[float(line[: len(kind)] == kind) for kind in kinds] for line in lines])
     depth = under.sum(1)

@@ -97,6 +97,22 @@ def quotes(labels: LabelSet) -> bool:
     return any(field.evidence for field in fields_in(labels))
 
 
+def lineages(labels: LabelSet) -> dict[str, tuple[str, ...]]:
+    """Each label, by code, with what it falls under, the broadest first.
+
+    >>> lineages(LabelSet((Label("work", "work"), Label("wages", "wages", parent="work"))))["wages"]
+    ('work', 'wages')
+    """
+    parents = {label.code: label.parent for label in labels.labels}
+    lines = {}
+    for code in parents:
+        line = [code]
+        while (parent := parents.get(line[0])) and parent not in line:
+            line.insert(0, parent)
+        lines[code] = tuple(line)
+    return lines
+
+
 NO_LABELS: Final = "[]"
 """The set without a label, as a label: none of them applies."""
 

@@ -85,18 +85,6 @@ class LabelSet:
         """The labels' codes, in order."""
         return tuple(label.code for label in self.labels)
 
-    def lineage(self, code: str) -> tuple[str, ...]:
-        """A label with what it falls under, the broadest first.
-
-        >>> LabelSet((Label("work", "work"), Label("wages", "wages", parent="work"))).lineage("wages")
-        ('work', 'wages')
-        """
-        parents = {label.code: label.parent for label in self.labels}
-        line = [code]
-        while parent := parents.get(line[0]):
-            line.insert(0, parent)
-        return tuple(line)
-
 
 @dataclass(frozen=True, slots=True)
 class Item:

@@ -6,10 +6,10 @@ import json
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from itertools import chain
 from typing import Any, Final
 
-from quaver.core.label_values import Codebook, TaskField
+from quaver.core.label_values import Codebook, TaskField, lineages
 from quaver.core.records import Item, Label, LabelSet, Message, Prompt, Variant
 from quaver.design.items.answer_options import Listed, options_of
 from quaver.design.prompt_words import ENGLISH, words_in
@@ -244,24 +244,23 @@ def fields_in_words(fields: Sequence[TaskField], language: str = ENGLISH) -> str
 
 def _explained(labels: LabelSet) -> Iterator[str]:
     """A line for each label that has a definition; of labels with parents for each, indented as they fall."""
-    names, headed = {label.code: label.name for label in labels.labels}, set[str]()
     is_tree = any(label.parent for label in labels.labels)
-    for label in sorted(labels.labels, key=partial(_place_in_tree, labels)) if is_tree else labels.labels:
-        line = labels.lineage(label.code)
+    lines, own, headed = lineages(labels), set(labels.codes), set[str]()
+    order = {code: place for place, code in enumerate(dict.fromkeys(chain.from_iterable(lines.values())))}
+
+    def place(label: Label) -> list[int]:
+        return [order[code] for code in lines[label.code]]
+
+    for label in sorted(labels.labels, key=place) if is_tree else labels.labels:
+        line = lines[label.code]
         for depth, code in enumerate(line[:-1]):
-            if code not in names and code not in headed:
+            if code not in own and code not in headed:
                 headed.add(code)
                 yield f"{'  ' * depth}  - {code}:"
         about = " ".join(label.definition.split())
         if about or is_tree:
             name = json.dumps(label.name, ensure_ascii=False)
             yield f"{'  ' * len(line)}- {name}{about and f': {about}'}"
-
-
-def _place_in_tree(labels: LabelSet, label: Label) -> list[int]:
-    """Where a label stands among those of its tree: behind what it falls under, in the label set's order."""
-    order = list(dict.fromkeys(code for one in labels.codes for code in labels.lineage(one)))
-    return list(map(order.index, labels.lineage(label.code)))
 
 
 def _asked(field: TaskField, words: Mapping[str, Any]) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
-from quaver.core.label_values import SEPARATOR, labels_in
+from quaver.core.label_values import SEPARATOR, labels_in, lineages
 from quaver.core.records import OF_SETS, Label, LabelSet
 from quaver.core.rows import Presentation
 from quaver.estimation.cells import Missing
@@ -81,8 +81,9 @@ def hierarchy(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
     [('hierarchy_accuracy', '1', 1.0), ('hierarchy_accuracy', '2', 0.5)]
     """
     labels = cell.label_set or LabelSet(tuple(Label(label, label) for label in cell.labels))
-    for depth in range(1, 1 + max((len(labels.lineage(label)) for label in labels.codes), default=1)):
-        broad = _at_depth(cell, labels, depth)
+    lines = lineages(labels)
+    for depth in range(1, 1 + max(map(len, lines.values()), default=1)):
+        broad = _at_depth(cell, labels, {code: line[:depth][-1] for code, line in lines.items()})
         judged = judge(broad, missing)
         how = f"of labels at depth {depth}, unanswered {treatment(missing)}"
         shared = Statistic(
@@ -106,18 +107,17 @@ def hierarchy(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
             yield replace(kappa, under=partial(_kappa, counts), reason="no variation")
 
 
-def _at_depth(cell: Cell, labels: LabelSet, depth: int) -> Cell:
-    """A cell whose labels are what they fall under at a depth."""
+def _at_depth(cell: Cell, labels: LabelSet, broader: Mapping[str, str]) -> Cell:
+    """A cell whose labels are what each falls under at a depth."""
 
     def above(code: str) -> str:
         members = labels_in(code) if labels.level in OF_SETS else (code,)
-        lines = (labels.lineage(one)[:depth] for one in members)
-        return SEPARATOR.join(sorted({line[-1] for line in lines})) or code
+        return SEPARATOR.join(sorted({broader.get(one, one) for one in members})) or code
 
-    broader = list(map(above, cell.labels))
-    codes = list(dict.fromkeys(broader))
+    merged = list(map(above, cell.labels))
+    codes = list(dict.fromkeys(merged))
     possible = dict.fromkeys(map(above, labels.codes))
-    places = np.array([*map(codes.index, broader), -1])  # -1 stays -1
+    places = np.array([*map(codes.index, merged), -1])  # -1 stays -1
     return replace(
         cell,
         grid=places[cell.grid].astype(np.int32),
