@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
-from collections.abc import Sequence
+import lzma
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
@@ -11,10 +13,16 @@ from typing import Any, Final
 import polars as pl
 
 from quaver.core.input_budget import MOST_BYTES, MOST_CELLS, InputBudget
-from quaver.errors import ItemError
+from quaver.errors import ItemError, QuaverError
 
 _R, _ROW_NAMES = ".rds", "rownames"
 STATISTICS: Final = (".sav", ".zsav", ".dta", _R)
+_PACKED: Final[dict[bytes, Callable[..., Any]]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZ": bz2.open,
+    b"\xfd7": lzma.open,
+}
+"""How R packs a file, by its first bytes."""
 _WIDTHS: Final = {"int8": pl.Int8, "int16": pl.Int16, "int32": pl.Int32}
 
 
@@ -72,16 +80,16 @@ def write_statistics(source: Path, target: Path, heads: Sequence[str], rows: Seq
 def _read_r(path: Path) -> pl.DataFrame:
     library, budget = _library("pyreadr"), InputBudget(MOST_BYTES, "bytes")
     with path.open("rb") as file:
-        is_packed = file.read(2) == b"\x1f\x8b"
+        unpacked = _PACKED.get(file.read(2), open)
     try:
-        with gzip.open(path) if is_packed else path.open("rb") as whole:
+        with unpacked(path, "rb") as whole:
             while block := whole.read(1 << 20):
                 budget.spend(len(block))
         (frame,) = library.read_r(str(path), output_format="polars").values()
         if _ROW_NAMES in frame.columns and frame[_ROW_NAMES].str.to_integer(strict=False).is_not_null().all():
             return pl.DataFrame(frame.drop(_ROW_NAMES))  # numbers that R counts, too
         return pl.DataFrame(frame)
-    except ItemError:
+    except QuaverError:
         raise
     except Exception as error:  # a list, a model, a damaged file
         raise ItemError(

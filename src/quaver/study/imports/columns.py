@@ -206,7 +206,7 @@ def table_of(path: Path, written: Mapping[str, Any], what: str = "texts") -> Tab
         raise ItemError(
             "there is no such file",
             where=str(path),
-            expected=f"a table of {what}: CSV, TSV, XLSX, ODS, JSON, Parquet, SPSS or Stata",
+            expected=f"a table of {what}: CSV, TSV, XLSX, ODS, JSON, Parquet, SPSS, Stata or R",
             found="a folder" if path.is_dir() else "nothing",
             fix="check the path; it is relative to the current folder",
         )
