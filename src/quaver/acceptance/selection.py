@@ -89,7 +89,7 @@ def exact_p(wrong: Ints, checked: Ints, size: Ints, error: float) -> Floats:
     left = size - checked
     least = np.minimum(np.floor(error * left + _ROUNDING).astype(np.int64) + 1, left) + wrong
     found = scipy.stats.hypergeom.cdf(wrong, size, least, checked)
-    return np.asarray(np.where((checked > 0) & (left > 0), found, 1.0))
+    return np.where((checked > 0) & (left > 0), found, 1.0)
 
 
 def weighted_p(check: Checked, error: float) -> Floats:
@@ -109,7 +109,7 @@ def weighted_p(check: Checked, error: float) -> Floats:
     size = np.minimum(check.effective, check.checked)
     size = np.fmin(size, quotient(share * (1 - share) * whole**2, linearised))
     p = scipy.special.betainc(np.maximum(size * (1 - share), 1e-12), size * share + 1, 1 - error)
-    return np.asarray(np.where(check.checked > 0, p, 1.0))
+    return np.where(check.checked > 0, p, 1.0)
 
 
 def upper_bound(check: Checked, risk: float) -> float:

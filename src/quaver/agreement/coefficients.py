@@ -127,7 +127,7 @@ def fleiss_kappa(ratings: Ratings, *, weights: Weights | None = None) -> Statist
     """
 
     def under(w: Floats) -> Weighted:
-        return _of_shares(ratings.counts, w, lambda p: np.asarray(((p @ w) * p).sum(1)))
+        return _of_shares(ratings.counts, w, lambda p: ((p @ w) * p).sum(1))
 
     return _of_pairs(ratings, "Fleiss' kappa", under, weights)
 
@@ -183,7 +183,7 @@ def gwet_ac(ratings: Ratings, *, weights: Weights | None = None) -> Statistic:
 
     def under(w: Floats) -> Weighted:
         spread = w.sum() / max(1, q * (q - 1))
-        return _of_shares(ratings.counts, w, lambda p: np.asarray(spread * (p * (1 - p)).sum(1)))
+        return _of_shares(ratings.counts, w, lambda p: spread * (p * (1 - p)).sum(1))
 
     statistic = _of_pairs(ratings, "Gwet's agreement coefficient", under, weights)
     if statistic.under is not None and q < 2:

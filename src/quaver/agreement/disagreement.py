@@ -291,7 +291,7 @@ class Disagreement:
             size = float(max(np.ptp(self._values) ** 2, np.finfo(float).tiny))
         # Where all of a sample's copies are of one item, pairs across items do not exist.
         small = 1e-12 * np.maximum(n, 1) ** 2 * size
-        return np.asarray(np.where(e > small, 1 - (n - 1) * d / np.where(e > small, e, 1), np.nan))
+        return np.where(e > small, 1 - (n - 1) * d / np.where(e > small, e, 1), np.nan)
 
     def reasons(self) -> list[str | None]:
         """Why each stratum's alpha is undefined; None where it is defined."""
@@ -386,7 +386,7 @@ def set_distances(labels: Sequence[str], level: str) -> Floats:
     if level == "masi":
         within = both == np.minimum(sizes[:, None], sizes)
         shared *= np.where(both == either, 1.0, np.where(within, _SUBSET, _OVERLAP))
-    return np.asarray(1 - shared)
+    return 1 - shared
 
 
 def tree_distances(labels: Sequence[str], label_set: LabelSet | None) -> Floats:

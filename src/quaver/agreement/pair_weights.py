@@ -55,7 +55,7 @@ def agreement_weights(
         )
     if level in BY_PAIRS:
         assert values is not None
-        return np.asarray(1 - values)
+        return 1 - values
     if level == "nominal" or len(labels) < 2:
         return np.eye(len(labels))
     places = np.arange(len(labels), dtype=np.float64) if values is None else values
@@ -69,7 +69,7 @@ def agreement_weights(
     else:
         total = places[:, None] + places
         loss = (apart / np.where(total > 0, total, 1)) ** 2
-    return np.asarray(1 - loss / max(float(loss.max()), np.finfo(float).tiny))
+    return 1 - loss / max(float(loss.max()), np.finfo(float).tiny)
 
 
 def _own(labels: Sequence[str], table: Mapping[str, Mapping[str, float]]) -> Floats:

@@ -220,11 +220,7 @@ def alpha_over_strata(
         given = np.where(there, numbers[np.maximum(cell.codes, 0)], 0.0)
         tails = (
             *statistic.warnings,
-            *long_tails(
-                np.asarray(
-                    (given - given.sum(2, keepdims=True) / np.maximum(raters, 1))[there & (raters > 1)]
-                )
-            ),
+            *long_tails((given - given.sum(2, keepdims=True) / np.maximum(raters, 1))[there & (raters > 1)]),
         )
         statistic = replace(statistic, tails="correlation", warnings=tails)
     return statistic

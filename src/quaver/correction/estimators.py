@@ -110,22 +110,22 @@ class GoldRegression:
     def stratum_means(self, values: Floats) -> Floats:
         """Each stratum's weighted mean over its gold items."""
         total = np.bincount(self.gold_strata, self.gold_weights * values)
-        return np.asarray(total / np.maximum(np.bincount(self.gold_strata, self.gold_weights), 1e-300))
+        return total / np.maximum(np.bincount(self.gold_strata, self.gold_weights), 1e-300)
 
     def centred(self, values: Floats) -> Floats:
         """Numbers of the items with a gold label, less their stratum's weighted mean."""
-        return np.asarray(values - self.stratum_means(values)[self.gold_strata])
+        return values - self.stratum_means(values)[self.gold_strata]
 
     @cached_property
     def small_strata(self) -> Floats:
         """What makes up for the mean taken from each gold item's stratum: √(n_h / (n_h − 1))."""
         sizes = np.bincount(self.gold_strata)[self.gold_strata].astype(np.float64)
-        return np.asarray(np.sqrt(sizes / np.maximum(sizes - 1, 1.0)))
+        return np.sqrt(sizes / np.maximum(sizes - 1, 1.0))
 
     def levers(self, rows: Floats, weights: Floats) -> Floats | None:
         """How far the contrast moves with the outcome of each of some items, times its weight."""
         found = inverse_times(rows.T @ (rows * weights[:, None]), self.contrast)
-        return None if found is None else np.asarray(rows @ found)
+        return None if found is None else rows @ found
 
 
 def of_mean(
@@ -244,7 +244,7 @@ def _tuned(asked: GoldRegression, x: Floats, y: Floats) -> Floats:
     both, square = np.bincount(asked.units, x * y), np.bincount(asked.units, x * x)
     left = square.sum() - square
     tuning = np.where(left > 0, (both.sum() - both) / np.where(left > 0, left, 1.0), 0.0)
-    return np.asarray(np.clip(tuning, 0.0, 1.0)[asked.units])
+    return np.clip(tuning, 0.0, 1.0)[asked.units]
 
 
 def _one_more(asked: GoldRegression, lever: Floats, prediction: Floats) -> float:

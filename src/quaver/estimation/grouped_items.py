@@ -214,4 +214,4 @@ def agreement_of_sums(n: Floats, raters: Floats, items: Floats, squares: Floats)
         among, between = of_items / (n - 1), of_raters / (k - 1)
         error = within / ((n - 1) * (k - 1))
         below = among + (k - 1) * error + k * (between - error) / n
-        return np.asarray(np.where(below > 1e-12 * squares, (among - error) / below, np.nan))
+        return np.where(below > 1e-12 * squares, (among - error) / below, np.nan)

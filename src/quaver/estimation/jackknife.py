@@ -59,9 +59,7 @@ class Ratio:
     def __call__(self, weights: Floats) -> Floats:
         """The numbers in each sample."""
         below = weights @ self.denominator
-        return np.asarray(
-            np.where(below > 0, (weights @ self.numerator) / np.where(below > 0, below, 1), np.nan)
-        )
+        return np.where(below > 0, (weights @ self.numerator) / np.where(below > 0, below, 1), np.nan)
 
     def below(self, column: int) -> int:
         """Which column of the denominator is a number's."""
@@ -71,7 +69,7 @@ class Ratio:
         """Each item's own number; NaN where it has none."""
         below = self.denominator[:, self.below(column)]
         above = self.numerator[:, column]
-        return np.asarray(np.where(below > 0, above / np.where(below > 0, below, 1), np.nan))
+        return np.where(below > 0, above / np.where(below > 0, below, 1), np.nan)
 
 
 _LEFT_OUT = 2**20

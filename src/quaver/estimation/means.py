@@ -18,7 +18,7 @@ def quotient(above: NDArray[Any], below: NDArray[Any], least: float = 0.0) -> Fl
     >>> quotient(np.array([1.0, 2.0]), np.array([2.0, 0.0])).tolist()
     [0.5, nan]
     """
-    return np.asarray(np.where(below > least, above / np.where(below > least, below, 1), np.nan))
+    return np.where(below > least, above / np.where(below > least, below, 1), np.nan)
 
 
 def of_known(values: Floats) -> Ratio:
@@ -53,7 +53,7 @@ def share_of(
 
 
 def _surprise(counts: Floats) -> Floats:
-    return np.asarray(counts * np.log(np.where(counts > 0, counts, 1.0)))
+    return counts * np.log(np.where(counts > 0, counts, 1.0))
 
 
 def entropy(counts: Floats) -> Floats:
@@ -67,7 +67,7 @@ def entropy(counts: Floats) -> Floats:
     """
     q = counts.sum(-1)
     inner = np.log(np.maximum(q, 1)) - _surprise(counts).sum(-1) / np.maximum(q, 1)
-    return np.asarray(np.where(q > 0, np.maximum(inner, 0.0), np.nan))
+    return np.where(q > 0, np.maximum(inner, 0.0), np.nan)
 
 
 def jackknifed_entropy(counts: Floats) -> Floats:
@@ -92,4 +92,4 @@ def jackknifed_entropy(counts: Floats) -> Floats:
     without = safe * np.log(safe - 1) - (safe * total - loss) / (safe - 1)
     full = np.log(safe) - total / safe
     found = safe * full - (safe - 1) / safe * without
-    return np.asarray(np.where(q >= 2, np.where((counts > 0).sum(-1) > 1, found, 0.0), np.nan))
+    return np.where(q >= 2, np.where((counts > 0).sum(-1) > 1, found, 0.0), np.nan)

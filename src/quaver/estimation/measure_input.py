@@ -111,7 +111,7 @@ def arranged(values: Floats | None, cell: Cell) -> Floats:
     """A value for each place of a cell, shape as ``cell.codes``; NaN where there is none."""
     if values is None or not values.size:
         return np.full(cell.codes.shape, np.nan)
-    return np.asarray(np.where(cell.rows >= 0, values[cell.rows], np.nan))
+    return np.where(cell.rows >= 0, values[cell.rows], np.nan)
 
 
 class Graded(NamedTuple):

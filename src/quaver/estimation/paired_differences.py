@@ -122,7 +122,7 @@ def _parts(difference: Jackknife) -> Floats:
     """What each unit that has a part in a difference adds to it, times the units: its pseudo-value."""
     groups, units = difference.left.size, difference.units.count
     own = (groups * difference.point - (groups - 1) * difference.left) * units / max(1, groups)
-    return np.asarray(own[np.abs(own) > 1e-9])
+    return own[np.abs(own) > 1e-9]
 
 
 def _step(difference: Jackknife) -> float:

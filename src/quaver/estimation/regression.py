@@ -38,7 +38,7 @@ def orthonormal(matrix: Floats, contrast: Floats) -> tuple[Floats, Floats] | Non
     sizes = np.abs(np.diag(triangle))
     if basis.shape != matrix.shape or not sizes.min(initial=np.inf) > _DEPENDENT * sizes.max(initial=0.0):
         return None
-    return np.asarray(basis), np.asarray(np.linalg.solve(triangle.T, (contrast / scale).T).T)
+    return np.asarray(basis), np.linalg.solve(triangle.T, (contrast / scale).T).T
 
 
 def solved(matrix: Floats, outcome: Floats, weights: Floats) -> Floats | None:
@@ -73,7 +73,7 @@ def inverse_times(system: Floats, right: Floats) -> Floats | None:
     if not sizes.min(initial=np.inf) > sizes.max(initial=0.0) / _SINGULAR:
         return None
     scaled = np.linalg.solve(even, (right.T / scale).T)
-    return np.asarray((scaled.T / scale).T)
+    return (scaled.T / scale).T
 
 
 _NAME = re.compile(r"[^\W\d]\w*|[\ue000-\uf8ff]")

@@ -327,7 +327,7 @@ class GapNoise:
     @property
     def _effect(self) -> Floats:
         """How many answers of each bin know as much as one that is independent: its design effect."""
-        return np.asarray(1 + self.rho * (np.diag(self._together) / self.n - 1))
+        return 1 + self.rho * (np.diag(self._together) / self.n - 1)
 
     def deviations(self, right: Floats, draws: int, seed: int) -> Floats:
         """How far the gaps lie from the truth where bins have such shares of right answers, (draws, bins).

@@ -180,7 +180,7 @@ def _differences(levels: Sequence[str], reference: str | None) -> Floats:
     """The contrasts of each level with the reference, or with the mean of the others."""
     count = len(levels)
     if reference is None:
-        return np.asarray(np.where(np.eye(count) == 1, 1.0, -1 / max(1, count - 1)))
+        return np.where(np.eye(count) == 1, 1.0, -1 / max(1, count - 1))
     contrast = np.eye(count)
     contrast[:, levels.index(reference)] -= 1
     return contrast
@@ -193,7 +193,7 @@ def _contrasted(under: Weighted, contrasts: Floats) -> Weighted:
         values = under(weights)
         known = np.isfinite(values)
         lost = ~known @ (contrasts != 0).T
-        return np.asarray(np.where(lost, np.nan, np.where(known, values, 0) @ contrasts.T))
+        return np.where(lost, np.nan, np.where(known, values, 0) @ contrasts.T)
 
     return contrasted
 

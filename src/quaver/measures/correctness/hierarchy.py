@@ -132,4 +132,4 @@ def _kappa(counts: Floats, weights: Floats) -> Floats:
     right, given, gold = np.moveaxis(np.tensordot(weights, counts, 1), 2, 0)
     asked = gold.sum(1)
     chance = quotient((given * gold).sum(1), asked**2)
-    return np.asarray(quotient(quotient(right.sum(1), asked) - chance, 1 - chance, 1e-12)[:, None])
+    return quotient(quotient(right.sum(1), asked) - chance, 1 - chance, 1e-12)[:, None]

@@ -364,7 +364,7 @@ def _maximum(counted: _Counted) -> tuple[Floats, Floats, Floats, float]:
             above, below = (_likelihood(counted, theta + sign * step)[1].sum(0) for sign in (1, -1))
             rows.append((below - above) / (2 * step[index]))
         hessian = np.array(rows)
-        covariance[inner, inner] = np.linalg.inv(np.asarray((hessian + hessian.T) / 2)[inner, inner])
+        covariance[inner, inner] = np.linalg.inv(((hessian + hessian.T) / 2)[inner, inner])
     except np.linalg.LinAlgError:
         covariance[:] = np.nan
     if lost := int((~(np.diag(covariance)[:-1] > 0)).sum()):

@@ -204,7 +204,7 @@ def _range(values: Floats) -> Floats:
     """Largest less smallest along the last axis, of those that are defined."""
     high = np.where(np.isfinite(values), values, -np.inf).max(1)
     low = np.where(np.isfinite(values), values, np.inf).min(1)
-    return np.asarray(np.where(np.isfinite(high), high - low, np.nan))
+    return np.where(np.isfinite(high), high - low, np.nan)
 
 
 def corrected_spread(right: Floats, asked: Floats, units: Units | None = None) -> float:

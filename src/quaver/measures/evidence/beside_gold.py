@@ -45,7 +45,7 @@ def gold(cell: Cell) -> Iterator[Statistic]:
     0.6154
     """
     codes = cell.gold_codes
-    judged = np.asarray(codes >= 0)
+    judged = codes >= 0
     counts = cell.counts()[:, 0] if cell.codes.size else np.zeros((0, len(cell.labels)))
     given = np.where(judged[:, None], counts, 0.0)
     true = np.eye(len(cell.labels))[np.maximum(codes, 0)] * judged[:, None]

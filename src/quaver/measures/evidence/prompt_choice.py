@@ -61,7 +61,7 @@ def prompt_worse(data: MeasureInput) -> Iterator[Estimate]:
     """
     for cell in data.cells(raters=("decoding", "repeat"), within=("variant",), gold=True):
         labels, true = cell.counts(), np.eye(len(cell.labels))[np.maximum(cell.gold_codes, 0)]
-        true *= np.asarray(cell.gold_codes >= 0)[:, None]
+        true *= (cell.gold_codes >= 0)[:, None]
         given = labels.sum(2) * true.sum(1, keepdims=True)
         right = np.einsum("ivk,ik->iv", labels, like(true, likeness(data.labels)))
         wrong = quotient(given - right, given)

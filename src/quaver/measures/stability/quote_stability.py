@@ -203,7 +203,7 @@ def quote_match(data: MeasureInput) -> Iterator[Estimate]:
 
 
 def _labelled(cell: Cell) -> NDArray[np.bool_]:
-    return np.asarray((cell.codes >= 0) & ~cell.unanswered)
+    return (cell.codes >= 0) & ~cell.unanswered
 
 
 def _places(data: MeasureInput, cell: Cell, of: str = "quote") -> tuple[Floats, Floats]:

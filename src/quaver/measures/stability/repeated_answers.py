@@ -173,4 +173,4 @@ def _asked(cell: Cell) -> Ints:
 
 def _answered(cell: Cell) -> NDArray[np.bool_]:
     """Where an item got a label from one repeat at least, of two or more; shape (items, conditions)."""
-    return np.asarray((_asked(cell) >= 2) & ((cell.codes >= 0) & ~cell.unanswered).any(2))
+    return (_asked(cell) >= 2) & ((cell.codes >= 0) & ~cell.unanswered).any(2)

@@ -121,7 +121,7 @@ def _subsampled(
 
     def alphas(weights: Floats) -> Floats:
         # A subsample may leave one item with two labels, of which alpha says nothing.
-        return np.asarray(np.where(weights @ pairable >= 2, model.alphas(weights), np.nan))
+        return np.where(weights @ pairable >= 2, model.alphas(weights), np.nan)
 
     statistic = over_strata(alphas)
     whole = float(statistic(np.ones((1, cell.units.items)))[0, 0])

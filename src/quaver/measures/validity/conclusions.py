@@ -181,7 +181,7 @@ class _Drawn:
         if self.missing == "category":
             total, excluded = total + bare, {}
         shape = Statistic(method="", where=cell.strata[index], excluded=excluded)
-        return self._one(cell, counts / np.maximum(total, 1)[:, None], np.asarray(total > 0), shape)
+        return self._one(cell, counts / np.maximum(total, 1)[:, None], total > 0, shape)
 
     def _one(self, cell: Cell, shares: Floats, known: NDArray[np.bool_], shape: Statistic) -> Estimate:
         """The estimate from one set of labels: the share of each label, by item."""

@@ -354,7 +354,7 @@ def consistency_matrix(
         raise Unmeasurable("no items of this class", where="of", expected="a gold label with items", found=of)
     shares = counts[members] / counts[members].sum(2, keepdims=True)
     layers = [1 - cdist(layer, layer, "cityblock") / 2 for layer in np.moveaxis(shares, 1, 0)]
-    return tuple(cell.items[at] for at in members), np.asarray(np.mean(layers, 0))
+    return tuple(cell.items[at] for at in members), np.mean(layers, 0)
 
 
 @guarded

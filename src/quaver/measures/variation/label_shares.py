@@ -193,7 +193,7 @@ def _apart(one: Floats, two: Floats) -> Floats:
     """What each item adds to the difference of two sides' label shares, from counts of items × labels."""
     both = np.stack([one, two], 1)
     parts = level_deviations(both, both.sum(2, keepdims=True))
-    return np.asarray(parts[:, 0] - parts[:, 1])
+    return parts[:, 0] - parts[:, 1]
 
 
 def _distance(apart: Floats) -> Floats:
