@@ -46,7 +46,7 @@ FRAME = pl.DataFrame(
     gold=True,
     numbers=("confidence",),
     treatments=("half",),
-    parts={"_twice": Presentation(title="Twice", unit="difference", null=0.0)},
+    parts={"_twice": {"title": "Twice", "unit": "difference", "null": 0.0}},
 )
 def rightness(cell: Cell, *, half: Literal["no", "yes"] = "no", missing: Missing) -> Iterator[Statistic]:
     """The share of right answers.
@@ -168,7 +168,7 @@ def test_what_is_registered_as_a_measure_must_be_one(monkeypatch):
     assert (caught.value.where, caught.value.found) == ("study.yaml:3", "builtin_function_or_method")
 
 
-@pytest.mark.parametrize("declare", [measure, Presentation])
+@pytest.mark.parametrize("declare", [lambda **of: measure(**of)(gap.function), Presentation])
 def test_a_declaration_refuses_an_unknown_section(declare):
     with pytest.raises(UnknownName) as caught:
         declare(section="stabilty")

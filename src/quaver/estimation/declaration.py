@@ -72,7 +72,10 @@ and yields or returns estimates::
 
 **Several names.** A statistic with a ``part`` gives an estimate with that ending: ``part="_gain"`` of the
 measure ``evaluator_flips`` is ``evaluator_flips_gain``. Declare how each is shown, which its measure's
-presentation does not say: ``parts={"_gain": Presentation(title="…", unit="difference")}``.
+presentation does not say: ``parts={"_gain": {"title": "…", "unit": "difference"}}``.
+
+**A table of its own.** How a measure is shown, and its source, may stand beside its file instead, in
+``presentations.toml``, in a table with the function's name, as those of Quaver's own measures do.
 
 **The docstring** of the function has one line, the formula, when it is undefined, ``Args:`` for its own
 options alone, ``Returns:`` where there is more to say than "an estimate for each cell", and a doctest with a
@@ -83,10 +86,11 @@ from __future__ import annotations
 
 import inspect
 import re
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
-from functools import partial
+from functools import cache, partial
 from operator import attrgetter
+from pathlib import Path
 from typing import Any, Literal, Self, TypedDict
 
 from typing_extensions import Unpack
@@ -245,7 +249,7 @@ class Declaration(TypedDict, total=False):
     within: Sequence[str]
     gold: bool
     numbers: Sequence[str]
-    parts: Mapping[str, Presentation]
+    parts: Mapping[str, Mapping[str, Any]]
     source: str
     missing: tuple[Missing, ...]
     compares: tuple[str, ...]
@@ -284,11 +288,14 @@ class Measure(Declared):
 
     kind = "measure"
 
-    def __init__(self, function: Arithmetic, presentation: Presentation, declared: Declaration) -> None:
-        missing, source = declared.get("missing", ()), declared.get("source", "")
+    def __init__(self, function: Arithmetic, declared: Declaration) -> None:
+        beside = _beside(Path(function.__code__.co_filename).parent).get(function.__name__, {})
+        shown: dict[str, Any] = {"section": "more", **beside, **declared}
+        missing, source = declared.get("missing", ()), shown.get("source", "")
         super().__init__(function, Measure.__call__, missing, source)
-        self.presentation = presentation.named(self.name)
-        self.parts, self.missing = dict(declared.get("parts", {})), missing
+        self.presentation = _presentation(shown).named(self.name)
+        self.parts = {ending: _presentation(part) for ending, part in shown.get("parts", {}).items()}
+        self.missing = missing
         self.compares = declared.get("compares", ())
         self.pairs_evaluators = declared.get("pairs_evaluators", False)
         self.takes_factors = declared.get("takes_factors", False)
@@ -418,9 +425,20 @@ def measure(**declared: Unpack[Declaration]) -> Callable[[Arithmetic], Measure]:
     """Declare a measure; the module's docstring says how."""
     if strange := declared.keys() - Declaration.__annotations__.keys():
         raise TypeError(f"a measure declares no {', '.join(sorted(strange))}")
-    names = {field.name for field in fields(Presentation)}
-    shown: dict[str, Any] = {name: value for name, value in declared.items() if name in names}
-    return partial(Measure, presentation=Presentation(**{"section": "more", **shown}), declared=declared)
+    return partial(Measure, declared=declared)
+
+
+@cache
+def _beside(folder: Path) -> Mapping[str, Mapping[str, Any]]:
+    """What ``presentations.toml`` in a folder says of its measures, by name; nothing without the file."""
+    path = folder / "presentations.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def _presentation(declared: Mapping[str, Any]) -> Presentation:
+    """What of a declaration says how estimates are shown."""
+    shown = {name: declared[name] for name in Presentation.__dataclass_fields__ if name in declared}
+    return Presentation(**shown)
 
 
 def registered(name: str, *, where: str | None = None) -> Measure:

@@ -37,16 +37,7 @@ _EDGE = 1e-9
 """How far beyond its edge a confidence still counts as on it: 0.1 + 0.2 is on the edge 0.3."""
 
 
-@measure(
-    title="How far confidence is from the share correct: expected calibration error",
-    axis="expected calibration error",
-    section="accuracy",
-    better="lower",
-    source=NAEINI,
-    raters=ASKING,
-    gold=True,
-    numbers=("confidence",),
-)
+@measure(source=NAEINI, raters=ASKING, gold=True, numbers=("confidence",))
 def ece(cell: Cell, *, bins: int = 10) -> Iterator[Estimate]:
     """Expected calibration error of the answers' confidence.
 
@@ -77,17 +68,7 @@ def ece(cell: Cell, *, bins: int = 10) -> Iterator[Estimate]:
     yield calibration_error(cell, error, answers, bins)
 
 
-@measure(
-    title="Confidence against correctness: Brier score",
-    axis="Brier score (0: sure and correct)",
-    section="accuracy",
-    better="lower",
-    drawn="closer",
-    source="Brier (1950), Monthly Weather Review 78, 1-3",
-    raters=ASKING,
-    gold=True,
-    numbers=("confidence",),
-)
+@measure(raters=ASKING, gold=True, numbers=("confidence",))
 def brier(cell: Cell) -> Iterator[Statistic]:
     """The Brier score of an answer's confidence that it is right.
 
@@ -126,11 +107,7 @@ def brier(cell: Cell) -> Iterator[Statistic]:
     )
 
 
-@measure(
-    title="How much normalizing token confidence changes the calibration error",
-    section="accuracy",
-    source=f"{NAEINI}, for the calibration errors; their shift is by definition",
-)
+@measure(source=f"{NAEINI}, for the calibration errors; their shift is by definition")
 def ece_shift(data: MeasureInput, *, bins: int = 10) -> Iterator[Estimate]:
     """The absolute shift of ECE between raw and label-set-normalised token confidence.
 

@@ -12,7 +12,6 @@ from dataclasses import replace
 import numpy as np
 
 from quaver.core.records import Estimate
-from quaver.core.rows import Presentation
 from quaver.errors import MeasureError
 from quaver.estimation.declaration import measure
 from quaver.estimation.jackknife import Floats
@@ -31,27 +30,7 @@ _KINDS = {
 }
 
 
-@measure(
-    section="accuracy",
-    source=f"{NAEINI}, for the calibration error; the rest is by definition",
-    parts={
-        "_parse_rate": Presentation(unit="share", better="higher", drawn="table"),
-        "_ece": Presentation(
-            title="How far stated confidence is from the share correct",
-            axis="expected calibration error",
-            better="lower",
-        ),
-        "_minus_accuracy": Presentation(
-            title="Stated confidence minus the share correct (above 0: overconfident)",
-            axis="stated confidence minus share correct",
-            null=0.0,
-        ),
-        "_ece_gap": Presentation(
-            title="Calibration error of stated minus that of token confidence", null=0.0
-        ),
-        "_minus_token": Presentation(title="Stated minus token confidence", null=0.0),
-    },
-)
+@measure(source=f"{NAEINI}, for the calibration error; the rest is by definition")
 def verbal_calibration(
     data: MeasureInput, *, threshold: float = 0.80, bins: int = 10, token: str | None = None
 ) -> Iterator[Estimate]:

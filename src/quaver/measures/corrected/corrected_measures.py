@@ -44,15 +44,7 @@ def scores_of(labels: Sequence[str], label_set: LabelSet | None) -> Floats | Non
     return np.arange(1.0, len(labels) + 1) if in_order else None
 
 
-@measure(
-    title="How often each label is true",
-    axis="share of items",
-    section="accuracy",
-    unit="share",
-    compares=TOGETHER,
-    source=SOURCE,
-    of_classes=True,
-)
+@measure(compares=TOGETHER, source=SOURCE, of_classes=True)
 def corrected_share(data: MeasureInput) -> Iterator[Estimate]:
     """The share of items whose true label is each label, or holds it, corrected by a designed gold sample.
 
@@ -99,13 +91,7 @@ def _mean(gold: GoldCell, numbers: Floats, ends: tuple[float, float], shape: Sta
     return gold.cell.estimated(made.statistic(made.corrected, shape))
 
 
-@measure(
-    title="The mean score, corrected for the judge's errors",
-    axis="score",
-    section="accuracy",
-    compares=TOGETHER,
-    source=SOURCE,
-)
+@measure(compares=TOGETHER, source=SOURCE)
 def corrected_score(data: MeasureInput) -> Iterator[Estimate]:
     """The mean score that people would give all items, from a judge's scores and a designed sample of theirs.
 
@@ -149,16 +135,7 @@ def _scores(data: MeasureInput) -> Iterator[Estimate]:
             yield _mean(gold, numbers, ends, shape)
 
 
-@measure(
-    title="Accuracy on all items, from the gold sample",
-    axis="share of correct answers",
-    section="accuracy",
-    unit="share",
-    better="higher",
-    missing=("wrong", "drop"),
-    compares=TOGETHER,
-    source=SOURCE,
-)
+@measure(missing=("wrong", "drop"), compares=TOGETHER, source=SOURCE)
 def corrected_accuracy(data: MeasureInput, *, missing: Missing) -> Iterator[Estimate]:
     """The share of a model's labels that are right, on all items and not on those with a gold label alone.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final, Literal
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from quaver.agreement.disagreement import members
 from quaver.core.records import OF_SETS, LabelSet
-from quaver.core.rows import Presentation
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError
 from quaver.estimation.cells import Missing, guarded
@@ -32,41 +31,11 @@ _NORMAL = 1.96
 
 _LIMITS = "Bland & Altman (1986), The Lancet 327, 307-310"
 
-_NUMBER_PARTS: Final[Mapping[str, Presentation]] = {
-    "_mean_error": Presentation(
-        title="How far numbers are from the gold numbers", axis="absolute error", better="lower"
-    ),
-    "_bias": Presentation(title="How far numbers are above the gold numbers", axis="bias", null=0.0),
-    "_lower_limit": Presentation(title="Limits of agreement: the lower one", axis="error"),
-    "_upper_limit": Presentation(title="Limits of agreement: the upper one", axis="error"),
-    "_correlation": Presentation(
-        title="How numbers go with the gold numbers", axis="correlation", better="higher", null=0.0
-    ),
-    "_intraclass": Presentation(
-        title="How numbers agree with the gold numbers", axis="intraclass correlation", better="higher"
-    ),
-}
-"""How the errors of numbers are shown, by the ending of their name."""
+_NUMBER_PARTS: Final = ["_mean_error", "_bias", "_lower_limit", "_upper_limit", "_correlation", "_intraclass"]
+"""What is said of the errors of numbers, by the ending of its name."""
 
 
-@measure(
-    title="How often the label is correct: accuracy, beside what guessing gives",
-    axis="share of correct answers",
-    section="accuracy",
-    unit="share",
-    better="higher",
-    source="Manning, Raghavan & Schütze (2008), Introduction to Information Retrieval, section 8.3",
-    missing=("wrong", "drop"),
-    raters=ASKING,
-    gold=True,
-    estimands=("fixed", "population"),
-    parts={
-        "_hamming": Presentation(
-            title="How many labels of a set are wrong: Hamming loss", axis="Hamming loss", better="lower"
-        ),
-        **_NUMBER_PARTS,
-    },
-)
+@measure(missing=("wrong", "drop"), raters=ASKING, gold=True, estimands=("fixed", "population"))
 def accuracy(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
     """The share of answers whose label is the item's gold label, beside what guessing would give.
 

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quaver.core.records import Estimate
-from quaver.core.rows import Presentation
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.declaration import measure
 from quaver.estimation.means import share_of
@@ -27,31 +26,7 @@ WORTH_A_WARNING: Final = 0.05
 _FLIPS = ("same", "gained", "lost", "changed")
 
 
-@measure(
-    title="How many answers get a different label from another evaluator",
-    axis="share of answers with a different label",
-    section="answers",
-    unit="share",
-    better="lower",
-    compares=("evaluator",),
-    pairs_evaluators=True,
-    parts={
-        "_accuracy_gain": Presentation(
-            title="What another evaluator adds to accuracy",
-            axis="difference in accuracy",
-            unit="difference",
-            better="higher",
-            null=0.0,
-        ),
-        "_newly_wrong": Presentation(
-            title="How many correct answers are wrong by another evaluator",
-            axis="share of the correct answers",
-            unit="share",
-            better="lower",
-            drawn="table",
-        ),
-    },
-)
+@measure(compares=("evaluator",), pairs_evaluators=True)
 def evaluator_flips(
     data: MeasureInput, *, first: str | None = None, second: str | None = None
 ) -> Iterator[Estimate]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from quaver.agreement.disagreement import members
 from quaver.core.records import NO_LABEL, OF_SETS, Estimate, IntervalWarning
-from quaver.core.rows import Presentation, defined
+from quaver.core.rows import defined
 from quaver.estimation.cells import Missing
 from quaver.estimation.coded_columns import label_counts
 from quaver.estimation.declaration import measure
@@ -24,39 +24,9 @@ from quaver.measures.variation.label_shares import ASKING
 UNSEEN = IntervalWarning(
     "one of the labels occurs nowhere here: the interval cannot allow for items that have it"
 )
-_TEXTBOOK = "Manning, Raghavan & Schütze (2008), Introduction to Information Retrieval, section 8.3"
 
 
-@measure(
-    section="accuracy",
-    unit="share",
-    better="higher",
-    source="van Rijsbergen (1979), Information Retrieval, ch. 7; macro: Opitz & Burst (2019), "
-    "arXiv:1911.03347",
-    missing=("wrong", "drop", "category"),
-    parts={
-        "_macro": Presentation(
-            title="Correct labels, averaged over the classes: macro F1", axis="macro F1", better="higher"
-        ),
-        "_micro": Presentation(
-            title="Correct labels over all answers: micro F1",
-            axis="micro F1",
-            better="higher",
-            drawn="closer",
-        ),
-        "_label": Presentation(
-            title="Correct labels, class by class: F1 of each label",
-            axis="F1",
-            better="higher",
-            drawn="closer",
-        ),
-        "_sample": Presentation(
-            title="Correct labels, set by set: sample F1", axis="sample F1", better="higher", drawn="closer"
-        ),
-    },
-    estimands=("fixed", "population"),
-    of_classes=True,
-)
+@measure(missing=("wrong", "drop", "category"), estimands=("fixed", "population"), of_classes=True)
 def f1(data: MeasureInput, *, missing: Missing) -> Iterator[Estimate]:
     """F1 of the labels against the gold labels: macro, micro, and of each label.
 
@@ -114,13 +84,6 @@ def f1(data: MeasureInput, *, missing: Missing) -> Iterator[Estimate]:
 
 
 @measure(
-    title="Correct labels, class by class: recall of each label",
-    axis="share of a label's items that got it",
-    section="accuracy",
-    unit="share",
-    better="higher",
-    drawn="closer",
-    source=_TEXTBOOK,
     missing=("wrong", "drop"),
     raters=ASKING,
     gold=True,
@@ -149,19 +112,7 @@ def recall(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
     yield from _by_label(cell, judge(cell, missing), statistic, 2)
 
 
-@measure(
-    title="Correct labels, class by class: precision of each label",
-    axis="share of a label's answers that are right",
-    section="accuracy",
-    unit="share",
-    better="higher",
-    drawn="closer",
-    source=_TEXTBOOK,
-    raters=ASKING,
-    gold=True,
-    estimands=("fixed", "population"),
-    of_classes=True,
-)
+@measure(raters=ASKING, gold=True, estimands=("fixed", "population"), of_classes=True)
 def precision(cell: Cell) -> Iterator[Statistic]:
     """How often each label is right where it is given.
 

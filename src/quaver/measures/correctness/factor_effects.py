@@ -11,7 +11,6 @@ import polars as pl
 
 from quaver.core.annotations import ANNOTATION_COLUMNS, EVIDENCE_COLUMNS, SERVED
 from quaver.core.records import Estimate
-from quaver.core.rows import Presentation
 from quaver.estimation.cells import Missing
 from quaver.estimation.coded_columns import Columns, Combined, Gathered, UnknownColumn
 from quaver.estimation.declaration import measure
@@ -60,20 +59,10 @@ def _varied(gathered: Gathered, variant: str, candidates: Sequence[str]) -> list
 
 
 @measure(
-    section="factors",
-    source="level means and contrasts as in Montgomery (2017), Design and Analysis of Experiments, ch. 5",
     missing=("wrong", "drop"),
     compares=("variant", "text"),
     takes_factors=True,
     estimands=("fixed", "population"),
-    drawn="table",
-    parts={
-        f"_{outcome}_difference": Presentation(
-            title=f"What each level of a factor changes: {outcome}", axis=f"difference in {outcome}", null=0.0
-        )
-        for outcome in ("compliance", "accuracy", "f1")
-    }
-    | {f"_{outcome}": Presentation(drawn="table") for outcome in ("compliance", "accuracy", "f1")},
 )
 def factor_effects(
     data: MeasureInput,

@@ -10,7 +10,6 @@ import numpy as np
 
 from quaver.core.label_values import SEPARATOR, labels_in, lineages
 from quaver.core.records import OF_SETS, Label, LabelSet
-from quaver.core.rows import Presentation
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
 from quaver.estimation.jackknife import Floats
@@ -22,40 +21,7 @@ from quaver.measures.variation.label_shares import ASKING
 
 
 @measure(
-    title="How often the label is correct at each level of the hierarchy",
-    section="accuracy",
-    unit="share",
-    better="higher",
-    source="Silla & Freitas (2011), Data Mining and Knowledge Discovery 22, 31-72, section 3; kappa: Cohen "
-    "(1960), Educational and Psychological Measurement 20, 37-46",
-    missing=("wrong", "drop"),
-    raters=ASKING,
-    gold=True,
-    estimands=("fixed", "population"),
-    of_classes=True,
-    parts={
-        "_accuracy": Presentation(
-            title="How often the label is correct at each level of the hierarchy",
-            axis="share of correct answers",
-            unit="share",
-            better="higher",
-        ),
-        "_f1": Presentation(
-            title="Correct labels at each level of the hierarchy: macro F1",
-            axis="macro F1",
-            unit="share",
-            better="higher",
-            drawn="closer",
-        ),
-        "_kappa": Presentation(
-            title="Correct labels at each level of the hierarchy, beyond chance: Cohen’s κ",
-            axis="Cohen’s κ",
-            better="higher",
-            null=0.0,
-            ends=(-1.0, 1.0),
-            drawn="closer",
-        ),
-    },
+    missing=("wrong", "drop"), raters=ASKING, gold=True, estimands=("fixed", "population"), of_classes=True
 )
 def hierarchy(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
     """Accuracy, macro F1 and Cohen's kappa at each level of labels that have parents.

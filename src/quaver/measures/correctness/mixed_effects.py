@@ -31,7 +31,6 @@ import scipy
 from scipy import special
 
 from quaver.core.records import Estimate
-from quaver.core.rows import Presentation
 from quaver.errors import MeasureError
 from quaver.estimation.cells import Missing
 from quaver.estimation.coded_columns import Ints, UnknownColumn, combine, encode
@@ -69,23 +68,7 @@ _EVERYWHERE: Final = (-np.inf, np.inf)
 """The ends of an interval that is not made."""
 
 
-@measure(
-    title="What each term does to the odds of a correct answer: mixed logistic model",
-    axis="log odds (above 0: more often correct)",
-    section="accuracy",
-    null=0.0,
-    source=_SOURCE,
-    missing=("wrong", "drop"),
-    parts={
-        "_sd": Presentation(
-            title="How much items differ in difficulty, by the mixed model",
-            axis="standard deviation, in log odds",
-        ),
-        "_interactions": Presentation(
-            title="Whether the mixed model’s effects depend on each other", axis="likelihood-ratio χ²"
-        ),
-    },
-)
+@measure(source=_SOURCE, missing=("wrong", "drop"))
 def mixed_effects(
     data: MeasureInput, *, formula: str = "correct ~ 1", missing: Missing
 ) -> Iterator[Estimate]:

@@ -10,7 +10,6 @@ import numpy as np
 from scipy import special
 
 from quaver.core.records import Estimate
-from quaver.core.rows import Presentation
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError
 from quaver.estimation.cells import Missing, guarded
@@ -28,24 +27,7 @@ from quaver.measures.variation.label_shares import ASKING
 _SPEARMAN = "Spearman (1904), Am. J. Psychology 15, 72-101; Bonett & Wright (2000), Psychometrika 65, 23-28"
 
 
-@measure(
-    title="How far accuracy varies between the prompts: highest minus lowest",
-    axis="highest minus lowest accuracy",
-    section="accuracy",
-    unit="share",
-    better="lower",
-    source="Sclar, Choi, Tsvetkov & Suhr (2024), ICLR, arXiv:2310.11324, section 3 (performance spread)",
-    missing=("wrong", "drop"),
-    compares=("variant",),
-    parts={
-        "_size_correlation": Presentation(
-            title="Whether larger models spread less: correlation of spread with size",
-            axis="Spearman’s ρ",
-            null=0.0,
-            ends=(-1.0, 1.0),
-        )
-    },
-)
+@measure(missing=("wrong", "drop"), compares=("variant",))
 def spread(
     data: MeasureInput,
     *,
@@ -240,19 +222,7 @@ def corrected_spread(right: Floats, asked: Floats, units: Units | None = None) -
     return wide * float(np.sqrt(max(0.0, 1 - noise / between))) if between > 1e-15 else 0.0
 
 
-_MCNEMAR = (
-    "McNemar (1947), Psychometrika 12, 153-157; clustered: Durkalski et al. (2003), Stat. in Med. 22, 2417"
-)
-
-
 @measure(
-    title="How much more often one is correct than another, on the same items",
-    axis="difference in accuracy",
-    section="accuracy",
-    unit="difference",
-    better="higher",
-    null=0.0,
-    source=_MCNEMAR,
     missing=("wrong", "drop"),
     compares=("variant", "text"),
     estimands=("fixed", "population"),

@@ -23,7 +23,7 @@ _KAPPA: Final = "Cohen's kappa of labels and gold labels, weighted by the level 
 _BIAS: Final = "mean difference of labels and gold labels, in standard deviations of the gold labels"
 
 
-@measure(section="accuracy", unit="coefficient", better="higher", raters=ASKING, gold=True)
+@measure(raters=ASKING, gold=True)
 def gold(cell: Cell) -> Iterator[Statistic]:
     """What labels and gold labels agree beyond chance, how far they are apart, and in which direction.
 

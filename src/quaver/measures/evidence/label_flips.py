@@ -154,7 +154,7 @@ _FLIPS: Final = {
 _ENDS: Final = {"_agreement": (-1.0, 1.0), "_noise": (0.0, np.inf)}
 
 
-@measure(section="stability", unit="share", better="lower")
+@measure()
 def flips(data: MeasureInput) -> Iterator[Estimate]:
     """How far the labels follow the items, and what changes them where they do not.
 
@@ -244,7 +244,7 @@ def short_of(share: float, chance: float, worst: float = 1.0) -> Callable[[float
     return within
 
 
-@measure(section="stability", unit="share", better="higher", of_classes=True)
+@measure(of_classes=True)
 def label_kept(data: MeasureInput) -> Iterator[Estimate]:
     """How often another prompt gives a label that one prompt gives: specific agreement.
 

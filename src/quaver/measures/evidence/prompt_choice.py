@@ -48,7 +48,7 @@ _FEWEST: Final = 3
 _ENDS: Final = (-1.0, 1.0)
 
 
-@measure(section="accuracy", unit="difference", null=0.0)
+@measure()
 def prompt_worse(data: MeasureInput) -> Iterator[Estimate]:
     """How much more of a prompt's labels are wrong than of the other prompts', on the same items.
 
@@ -82,7 +82,7 @@ def prompt_worse(data: MeasureInput) -> Iterator[Estimate]:
             yield cell.estimated(statistic)
 
 
-@measure(section="stability", unit="difference", null=0.0)
+@measure()
 def prompt_apart(data: MeasureInput) -> Iterator[Estimate]:
     """How much more a prompt's labels differ from the other prompts' than these do among themselves.
 

@@ -52,13 +52,7 @@ CONDITION = ("model", "variant", "decoding")
 WITHIN_REPEAT = ("model", "decoding", "repeat")
 
 
-@alpha(
-    title="The same prompt, asked again: intra-prompt stability",
-    axis="Krippendorff’s α over repeats",
-    raters=("repeat",),
-    within=CONDITION,
-    estimands=("fixed", "population"),
-)
+@alpha(raters=("repeat",), within=CONDITION, estimands=("fixed", "population"))
 def intra_pss(
     cell: Cell, *, level: Level | None = None, missing: Missing, resample: Resample = "items"
 ) -> Iterator[Estimate]:
@@ -87,8 +81,6 @@ def intra_pss(
 
 
 @alpha(
-    title="Another prompt, the same question: inter-prompt stability",
-    axis="Krippendorff’s α over prompts",
     raters=("variant",),
     within=WITHIN_REPEAT,
     compares=("variant",),
@@ -148,8 +140,6 @@ def _alpha_of(
 
 
 @alpha(
-    title="Another model, the same prompts: inter-model agreement",
-    axis="Krippendorff’s α over models",
     source="Krippendorff (2019), Content Analysis, 4th ed., ch. 12",
     raters=("model",),
     within=("variant", "decoding", "repeat"),
@@ -181,10 +171,7 @@ def inter_model(cell: Cell, *, level: Level | None = None, missing: Missing) -> 
     yield replace(statistic, reason="fewer than two models") if alone else statistic
 
 
-@alpha(
-    title="Agreement of each paraphrase with the original",
-    compares=("variant",),
-)
+@alpha(compares=("variant",))
 def original_agreement(
     data: MeasureInput, *, level: Level | None = None, missing: Missing, original: str | None = None
 ) -> Iterator[Estimate]:

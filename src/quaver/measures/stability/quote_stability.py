@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from quaver.agreement.unitizing import unit_disagreement
 from quaver.core.records import Estimate
-from quaver.core.rows import Presentation
 from quaver.estimation.declaration import measure
 from quaver.estimation.jackknife import Floats, Ratio
 from quaver.estimation.means import over_strata, share_of
@@ -25,15 +24,7 @@ _WITHIN: Final = ("model", "decoding")
 _NO_QUOTES: Final = "no label has a quote that is in the text"
 
 
-@measure(
-    title="How many labels have a quote that is in the text",
-    axis="share of labels with a quote that is in the text",
-    section="answers",
-    unit="share",
-    better="higher",
-    source="the definition in this docstring",
-    estimands=("fixed", "population"),
-)
+@measure(estimands=("fixed", "population"))
 def quote_found(data: MeasureInput) -> Iterator[Estimate]:
     """The share of labels that come with a quote whose words are in the text.
 
@@ -56,16 +47,7 @@ def quote_found(data: MeasureInput) -> Iterator[Estimate]:
         yield cell.estimated(said)
 
 
-@measure(
-    title="Whether the same words are quoted: αU",
-    axis="Krippendorff’s αU of quotes",
-    section="stability",
-    unit="coefficient",
-    better="higher",
-    bar=0.8,
-    source="Krippendorff (1995), Sociological Methodology 25, 47-76",
-    compares=("variant",),
-)
+@measure(compares=("variant",))
 def quote_alpha(data: MeasureInput) -> Iterator[Estimate]:
     """Krippendorff's alpha for unitizing, αU, of the words that answers about one text quote.
 
@@ -106,15 +88,7 @@ def quote_alpha(data: MeasureInput) -> Iterator[Estimate]:
         yield cell.estimated(said)
 
 
-@measure(
-    title="How often the same label has another reason",
-    axis="share of pairs with the same label and no quoted word in common",
-    section="stability",
-    unit="share",
-    better="lower",
-    source="the definition in this docstring",
-    compares=("variant",),
-)
+@measure(compares=("variant",))
 def other_reason(data: MeasureInput) -> Iterator[Estimate]:
     """The share of pairs of answers with the same label whose quotes have no place in common.
 
@@ -147,25 +121,7 @@ def other_reason(data: MeasureInput) -> Iterator[Estimate]:
         yield cell.estimated(share_of(cell, apart, pairs, said))
 
 
-@measure(
-    title="Whether the words that people marked are quoted",
-    section="answers",
-    unit="share",
-    better="higher",
-    source="DeYoung et al. (2020), ERASER, ACL, 4443-4458, section 5",
-    estimands=("fixed", "population"),
-    parts={
-        "_precision": Presentation(
-            title="How much of what is quoted people marked", axis="precision of quotes", better="higher"
-        ),
-        "_recall": Presentation(
-            title="How much of what people marked is quoted", axis="recall of quotes", better="higher"
-        ),
-        "_f1": Presentation(
-            title="Whether the words that people marked are quoted: F1", axis="F1 of quotes", better="higher"
-        ),
-    },
-)
+@measure(estimands=("fixed", "population"))
 def quote_match(data: MeasureInput) -> Iterator[Estimate]:
     """Precision, recall and F1 of quotes against the words that people marked, character by character.
 

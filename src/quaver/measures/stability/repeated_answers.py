@@ -20,16 +20,7 @@ from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.stability.prompt_stability import CONDITION
 
 
-@measure(
-    title="How many items always get the same label: strict stability",
-    axis="items with the same label every time",
-    section="stability",
-    unit="share",
-    better="higher",
-    raters=("repeat",),
-    within=CONDITION,
-    estimands=("fixed", "population"),
-)
+@measure(raters=("repeat",), within=CONDITION, estimands=("fixed", "population"))
 def strict_stability(cell: Cell) -> Iterator[Statistic]:
     """Strict stability: the share of items whose repeats all gave the same label.
 
@@ -53,16 +44,7 @@ def strict_stability(cell: Cell) -> Iterator[Statistic]:
 
 
 @measure(
-    title="How often the most frequent answer is given: mode frequency",
-    axis="share of the most frequent answer",
-    section="stability",
-    unit="share",
-    better="higher",
-    source="Freeman (1965), Elementary Applied Statistics (one less his variation ratio)",
-    missing=("category", "drop"),
-    raters=("repeat",),
-    within=CONDITION,
-    estimands=("fixed", "population"),
+    missing=("category", "drop"), raters=("repeat",), within=CONDITION, estimands=("fixed", "population")
 )
 def mode_frequency(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
     """Mode frequency: how often an item's repeats gave its modal label.
@@ -95,15 +77,7 @@ def mode_frequency(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
 
 
 @measure(
-    title="How much repeated answers differ: entropy",
-    axis="entropy in bits (0: always the same)",
-    section="stability",
-    better="lower",
-    source="Shannon (1948), Bell System Technical Journal 27, 379-423",
-    missing=("category", "drop"),
-    raters=("repeat",),
-    within=CONDITION,
-    estimands=("fixed", "population"),
+    missing=("category", "drop"), raters=("repeat",), within=CONDITION, estimands=("fixed", "population")
 )
 def answer_entropy(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
     """Answer entropy: the entropy of an item's repeated answers, in bits.

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from quaver.core.annotations import SERVED
 from quaver.core.records import Estimate
-from quaver.core.rows import Presentation
 from quaver.estimation.coded_columns import Ints
 from quaver.estimation.declaration import measure
 from quaver.estimation.jackknife import Floats
@@ -30,24 +29,7 @@ _PAIRS: Final = 200
 _NAMES: Final = {"served_host": "host", "served_snapshot": "snapshot"}
 
 
-@measure(
-    title="What another host or snapshot of the model changes",
-    axis="more flips between two than within one",
-    section="stability",
-    unit="difference",
-    better="lower",
-    null=0.0,
-    parts={
-        f"_{name}": Presentation(
-            title=f"What another {name} of the model changes",
-            axis=f"more flips between two {name}s than within one",
-            unit="difference",
-            better="lower",
-            null=0.0,
-        )
-        for name in _NAMES.values()
-    },
-)
+@measure()
 def served_flips(data: MeasureInput) -> Iterator[Estimate]:
     """How many more labels flip between two hosts (or two snapshots) of a model than within one.
 

@@ -31,12 +31,7 @@ from quaver.measures.stability.prompt_stability import (
 SHARES = (0.02, 0.05, 0.1, 0.25, 0.5, 0.75)
 
 
-@alpha(
-    title="How far the stability of the same prompt would lie apart with fewer items",
-    axis="Krippendorff’s α over repeats",
-    raters=("repeat",),
-    within=CONDITION,
-)
+@alpha(raters=("repeat",), within=CONDITION)
 def intra_pss_subsamples(
     cell: Cell, *, level: Level | None = None, missing: Missing, shares: Sequence[float] = SHARES
 ) -> Iterator[Estimate]:
@@ -66,13 +61,7 @@ def intra_pss_subsamples(
     yield from _subsampled(cell, shares, level, missing)
 
 
-@alpha(
-    title="How far the stability across paraphrases would lie apart with fewer items",
-    axis="Krippendorff’s α over prompts",
-    compares=("variant",),
-    raters=("variant",),
-    within=WITHIN_REPEAT,
-)
+@alpha(compares=("variant",), raters=("variant",), within=WITHIN_REPEAT)
 def inter_pss_subsamples(
     cell: Cell, *, level: Level | None = None, missing: Missing, shares: Sequence[float] = SHARES
 ) -> Iterator[Estimate]:
@@ -180,12 +169,7 @@ def _subsamples(units: Units, size: int, share: float, resampling: Resampling) -
         yield weights if units.clusters is None else weights[:, units.clusters]
 
 
-@alpha(
-    title="Stability of the same prompt as repeats add up",
-    axis="Krippendorff’s α over repeats",
-    raters=("repeat",),
-    within=CONDITION,
-)
+@alpha(raters=("repeat",), within=CONDITION)
 def intra_pss_cumulative(
     cell: Cell, *, level: Level | None = None, missing: Missing, resample: Resample = "items"
 ) -> Iterator[Estimate]:
@@ -212,12 +196,7 @@ def intra_pss_cumulative(
     yield from _curve(cell, steps, level, missing, resample)
 
 
-@alpha(
-    title="Stability of the same prompt from one repeat to the next",
-    axis="Krippendorff’s α over repeats",
-    raters=("repeat",),
-    within=CONDITION,
-)
+@alpha(raters=("repeat",), within=CONDITION)
 def intra_pss_adjacent(
     cell: Cell, *, level: Level | None = None, missing: Missing, resample: Resample = "items"
 ) -> Iterator[Estimate]:

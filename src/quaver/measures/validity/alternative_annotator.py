@@ -13,7 +13,6 @@ from scipy.stats import false_discovery_control
 
 from quaver.agreement.stratified_alpha import scaled
 from quaver.core.records import BY_PAIRS, Estimate, Level
-from quaver.core.rows import Presentation
 from quaver.errors import MeasureError
 from quaver.estimation.cells import Missing
 from quaver.estimation.declaration import measure
@@ -33,25 +32,7 @@ _PASSED: Final = 0.5
 _ROUNDING: Final = 1e-12
 
 
-@measure(
-    title="How often the model agrees with people as well as a person does",
-    axis="share of items",
-    section="coders",
-    unit="share",
-    better="higher",
-    source="Calderon, Reichart & Dror (2025), The alternative annotator test, ACL 2025",
-    missing=("wrong", "drop"),
-    treatments=("level",),
-    parts={
-        "_won": Presentation(
-            title="Coders whose place the model may take: alternative annotator test",
-            axis="share of coders",
-            unit="share",
-            better="higher",
-            bar=_PASSED,
-        )
-    },
-)
+@measure(missing=("wrong", "drop"), treatments=("level",))
 def alternative_annotator(
     data: MeasureInput,
     *,

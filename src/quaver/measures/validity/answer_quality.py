@@ -22,15 +22,7 @@ _QUOTED = re.compile(r'"[^"]*"…?')
 _OTHERS = "other reasons"
 
 
-@measure(
-    title="How many answers have a label",
-    axis="share of valid answers",
-    section="answers",
-    unit="share",
-    better="higher",
-    source="Atreja et al. (2025), Proceedings of ICWSM 19, doi:10.1609/icwsm.v19i1.35807",
-    estimands=("fixed", "population"),
-)
+@measure(estimands=("fixed", "population"))
 def compliance(data: MeasureInput) -> Iterator[Estimate]:
     """The share of valid answers: of those, that is, that did as they were asked.
 

@@ -14,7 +14,6 @@ from quaver.agreement.disagreement import Disagreement
 from quaver.agreement.stratified_alpha import alpha_over_strata, few_rare, scaled
 from quaver.core.number_format import composed
 from quaver.core.records import Estimate, IntervalWarning, Level
-from quaver.core.rows import Presentation
 from quaver.errors import MeasureError
 from quaver.estimation.coded_columns import Codes, Encoded, UnknownColumn
 from quaver.estimation.declaration import measure
@@ -84,25 +83,7 @@ def _stray(cell: Cell, apart: NDArray[Any], known: NDArray[Any]) -> tuple[Interv
     return none_goes_far(quotient(apart.sum(1), known.sum(1)), "item", cell.resampling.confidence_level)
 
 
-@measure(
-    title="How far the model and the coders agree",
-    section="coders",
-    unit="coefficient",
-    better="higher",
-    source="Krippendorff (2019), Content Analysis, 4th ed., ch. 12",
-    treatments=("level",),
-    parts={
-        "_model": Presentation(unit="coefficient", better="higher"),
-        "_coders": Presentation(unit="coefficient", better="higher"),
-        "_gap": Presentation(
-            title="How much better people agree with each other than with the model",
-            axis="alpha between coders less alpha with the model",
-            unit="coefficient",
-            better="lower",
-            null=0.0,
-        ),
-    },
-)
+@measure(treatments=("level",))
 def coder_agreement(
     data: MeasureInput,
     *,

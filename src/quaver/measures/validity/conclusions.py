@@ -42,10 +42,7 @@ _FEW_GROUPS = 4.0
 """Below this many groups on a side, their variance is hardly known."""
 
 
-@measure(
-    missing=("drop", "category"),
-    source="specification curve: Simonsohn, Simmons & Nelson (2020), Nature Human Behaviour 4, 1208-1214",
-)
+@measure(missing=("drop", "category"))
 def conclusion(
     data: MeasureInput,
     *,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from quaver.core.records import Estimate
-from quaver.core.rows import Presentation, defined
+from quaver.core.rows import defined
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.coded_columns import Gathered
 from quaver.estimation.declaration import measure
@@ -36,20 +36,7 @@ _AT_LEAST: Final = ("accuracy", "compliance", "parse_rate")
 MET, MISSED, OPEN = "met", "not met", "undecided"
 
 
-@measure(
-    section="readiness",
-    drawn="table",
-    compares=("evaluator", "variant"),
-    source="the definition; each criterion has the source of its measure",
-    parts={
-        f"_{name}": Presentation(
-            unit="number" if name.endswith("ece") else "share",
-            better="higher" if name in _AT_LEAST else "lower",
-            drawn="table",
-        )
-        for name in _CRITERIA
-    },
-)
+@measure(compares=("evaluator", "variant"))
 def readiness(
     data: MeasureInput,
     *,

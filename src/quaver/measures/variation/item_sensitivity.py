@@ -43,11 +43,6 @@ Convention = Literal["recommended", "paper"]
 
 
 @measure(
-    title="How readily the label changes with the prompt: sensitivity",
-    axis="sensitivity (0: never changes)",
-    better="lower",
-    section="sensitivity",
-    ends=(0.0, 1.0),
     source=PAPER,
     missing=("drop", "category"),
     compares=("variant",),
@@ -140,12 +135,7 @@ def _sensitivity(cell: Cell, shape: Statistic) -> Statistic:
 
 
 @measure(
-    title="How similar the answers about items of one class are: consistency",
-    axis="consistency (1: alike within a class)",
-    better="higher",
     of_classes=True,
-    section="sensitivity",
-    ends=(0.0, 1.0),
     source=PAPER,
     missing=("drop", "category"),
     compares=("variant",),

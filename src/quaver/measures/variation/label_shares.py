@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 
 from quaver.core.records import Estimate
-from quaver.core.rows import Presentation
 from quaver.core.seeds import derive
 from quaver.estimation.cells import Missing
 from quaver.estimation.coded_columns import UnknownColumn
@@ -25,14 +24,7 @@ ASKING = ("model", "variant", "decoding", "repeat")
 """What tells the answers about one item apart."""
 
 
-@measure(
-    section="factors",
-    unit="share",
-    missing=("drop", "category"),
-    raters=ASKING,
-    estimands=("fixed", "population"),
-    of_classes=True,
-)
+@measure(missing=("drop", "category"), raters=ASKING, estimands=("fixed", "population"), of_classes=True)
 def label_shares(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
     """The share of each label among a cell's answers.
 
@@ -76,20 +68,7 @@ def label_shares(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
         )
 
 
-@measure(
-    section="factors",
-    compares=("variant", "text"),
-    missing=("drop", "category"),
-    source="the definition of total variation distance",
-    parts={
-        "_tv": Presentation(
-            title="How far the labels’ distribution moves",
-            axis="total variation distance (0: the same, 1: nothing in common)",
-            better="lower",
-        )
-    },
-    of_classes=True,
-)
+@measure(compares=("variant", "text"), missing=("drop", "category"), of_classes=True)
 def distribution_shift(
     data: MeasureInput,
     *,
