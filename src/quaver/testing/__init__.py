@@ -1,4 +1,4 @@
-"""The contracts of models, measures, evaluators, variants and paraphrasers, as test suites for your own.
+"""The contracts of models, measures and evaluators, as test suites for your own.
 
 ::
 

@@ -9,6 +9,18 @@ import numpy as np
 import polars as pl
 
 LABELS = ("a", "b", "c")
+_CONSTANT = {
+    "decoding": "d",
+    "evaluator": "e",
+    "truncated": False,
+    "looping": False,
+    "mass_coverage": 0.9,
+    "text_length": 60,
+    "marked_start": 10,
+    "marked_end": 40,
+    "gold_drawn": True,
+    "gold_probability": 1.0,
+}
 
 
 def noisy_annotations(
@@ -44,33 +56,27 @@ def noisy_annotations(
     columns = ["item", "model", "variant", "repeat", "label", "gold", "author"]
     schema = {name: pl.Int32 if name == "repeat" else pl.String for name in columns}
     frame = pl.DataFrame(rows, schema=schema, orient="row")
-    status = pl.when(pl.col("label").is_null()).then(pl.lit("no_label")).otherwise(pl.lit("valid"))
     # In the labels' order, and the same whatever the labels are called.
     side = (pl.col("item").hash(0) % 4) / 10
     spread = pl.concat_list(side, 1 - 2 * side, side)
     start = (pl.concat_str("item", "variant", "repeat").hash(2) % 50).cast(pl.Int32)
     likely = pl.when(pl.col("label") == pl.col("gold")).then(0.8).otherwise(0.55)
+    of_label = {
+        "confidence": likely,
+        "probabilities": spread,
+        "quote_start": start,
+        "quote_end": start + 10,
+        "quote_score": pl.when(start < 40).then(1.0),
+    }
+    labelled = pl.col("label").is_not_null()
     return frame.with_columns(
+        *(pl.lit(value).alias(name) for name, value in _CONSTANT.items()),
+        *(pl.when(labelled).then(value).alias(name) for name, value in of_label.items()),
         original=pl.col("variant") == "v0",
-        decoding=pl.lit("d"),
-        evaluator=pl.lit("e"),
-        status=status,
+        status=pl.when(labelled).then(pl.lit("valid")).otherwise(pl.lit("no_label")),
         reason=pl.lit(None, pl.String),
-        truncated=pl.lit(False),
-        looping=pl.lit(False),
-        confidence=pl.when(pl.col("label").is_null()).then(None).otherwise(likely),
-        probabilities=pl.when(pl.col("label").is_null()).then(None).otherwise(spread),
-        mass_coverage=pl.lit(0.9),
         served_host=pl.when(start % 2 == 0).then(pl.lit("north")).otherwise(pl.lit("south")),
         served_snapshot=pl.when(start % 3 == 0).then(pl.lit("june")).otherwise(pl.lit("july")),
-        quote_start=pl.when(pl.col("label").is_not_null()).then(start),
-        quote_end=pl.when(pl.col("label").is_not_null()).then(start + 10),
-        quote_score=pl.when(pl.col("label").is_not_null() & (start < 40)).then(1.0),
-        text_length=pl.lit(60),
-        marked_start=pl.lit(10),
-        marked_end=pl.lit(40),
-        gold_drawn=pl.lit(True),
-        gold_probability=pl.lit(1.0),
         ben=pl.col("gold"),
-        cleo=pl.when(pl.col("item").hash(1) % 5 == 0).then(pl.lit(None)).otherwise(pl.col("gold")),
+        cleo=pl.when(pl.col("item").hash(1) % 5 > 0).then("gold"),
     )
