@@ -79,8 +79,8 @@ def _alpha(ratings: Ratings) -> Statistic:
     statistic = mean_alpha(cell, cell.grid, said, ratings.level, ratings.missing)
     statistic = replace(statistic, details=dict(said.details))
     if statistic.under is None:
-        level = cell.resampling.confidence_level
-        bound = tuple(clopper_pearson(0, statistic.n, level)) if statistic.n else None
+        rated = cell.units.touched((cell.codes >= 0).sum(2).ravel() > 1)
+        bound = tuple(clopper_pearson(0, rated, cell.resampling.confidence_level)) if rated else None
         return replace(statistic, details={**said.details, "differing": 0, "share_differing": bound})
     model = Disagreement(cell.grid, len(cell.labels), ratings.level, ratings.values)
     d, e, n = (float(part[0, 0]) for part in model.sums(np.ones((1, cell.units.items))))
@@ -223,7 +223,7 @@ def _of_pairs(
         )
     each = agreement_weights(cell.labels, ratings.level, ratings.values, weights)
     paired = _pairwise(ratings.counts, each)[1]
-    statistic = replace(statistic, n=cell.units.touched(paired > 0))
+    statistic = replace(statistic, n=paired > 0)
     if not paired.any():
         return replace(statistic, reason="fewer than two raters" if cell.items else "no annotations")
     found = under(each)

@@ -41,7 +41,7 @@ def intraclass_correlation(ratings: Ratings) -> Statistic:
     full = np.asarray((codes >= 0).all(1))
     lost = int(((codes >= 0).any(1) & ~full).sum())
     excluded = {**statistic.excluded, **({"not rated by all raters": lost} if lost else {})}
-    statistic = replace(statistic, excluded=excluded, n=cell.units.touched(full))
+    statistic = replace(statistic, excluded=excluded, n=full)
     k = codes.shape[1]
     if k < 2 or full.sum() < 2:
         return replace(statistic, reason="fewer than two raters" if k < 2 else "fewer than two rated by all")

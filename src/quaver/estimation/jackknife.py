@@ -199,7 +199,7 @@ class Units:
         """How many units must make the error of a number, or hold the labels that it rests on."""
         return FEW if self.clusters is None or self.freedom + 1 >= _MANY_GROUPS else 2 * FEW
 
-    def touched(self, items: NDArray[np.bool_]) -> int:
+    def touched(self, items: NDArray[np.bool_] | np.bool_) -> int:
         """How many units hold at least one of the items marked."""
         if self.clusters is None:
             return int(items.sum())

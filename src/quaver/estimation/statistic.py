@@ -50,8 +50,8 @@ class Statistic:
         part: The ending of the estimate's name, in a measure that gives several: ``"_accuracy_gain"``.
         where: What the estimate is about beside its cell, by column: ``{"label": "yes"}``.
         reason: Why the number is undefined, should it be.
-        n: On how many units it rests; if left out, those that count in the denominator of a `Ratio`,
-            otherwise the cell's.
+        n: On how many units it rests, or on which items; if left out, those that count in the denominator of
+            a `Ratio`, otherwise the cell's.
         ends: The smallest and the largest value that it can have, which its interval keeps to; the largest
             may be infinite. None: it has no range.
         step: How far one event takes it from the smallest value (`intervals.effective`).
@@ -79,7 +79,7 @@ class Statistic:
     part: str = ""
     where: Mapping[str, str] = field(default_factory=dict)
     reason: str | None = None
-    n: int | None = None
+    n: int | NDArray[np.bool_] | np.bool_ | None = None
     ends: tuple[float, float] | None = None
     step: float = 0.0
     tails: Tails | None = None
@@ -274,8 +274,10 @@ class Sampler:
     def _counted(self, statistic: Statistic) -> int:
         """On how many units a statistic rests."""
         under = statistic.under
-        if statistic.n is not None:
+        if isinstance(statistic.n, int):
             return statistic.n
+        if statistic.n is not None:
+            return self.units.touched(statistic.n)
         if isinstance(under, Ratio):
             return self.units.touched(under.denominator[:, under.below(statistic.column)] > 0)
         return self.units.count

@@ -86,7 +86,7 @@ def brier(cell: Cell) -> Iterator[Statistic]:
     statistic = Statistic(
         method="mean squared difference of confidence and being right",
         excluded=answers.excluded,
-        n=cell.units.touched(n > 0),
+        n=n > 0,
         reason=answers.reason,
     )
     if answers.reason:
@@ -180,7 +180,7 @@ def _shift(cell: Cell, statistic: Statistic, both: tuple[Graded, Graded], bins: 
     return replace(
         statistic,
         under=lambda weights: np.full((len(weights), 1), value),
-        n=cell.units.touched(np.bincount(answers.item, minlength=answers.items) > 0),
+        n=np.bincount(answers.item, minlength=answers.items) > 0,
         details=details,
         interval=ends and (ends, "interval of the true shift, the mean of the conditions' ends,"),
         warnings=tuple(dict.fromkeys(text for pair in errors for one in pair for text in one.warnings[:1])),
@@ -223,8 +223,7 @@ def calibration_error(cell: Cell, statistic: Statistic, answers: Graded, bins: i
 
     level = resampling.confidence_level
     details = {**statistic.details, "answers": answers.right.size, "curve": noise.curve(level)}
-    touched = cell.units.touched(n.sum(1) > 0)
-    estimate = cell.estimated(replace(statistic, under=under, n=touched, details=details))
+    estimate = cell.estimated(replace(statistic, under=under, n=n.sum(1) > 0, details=details))
     warnings, details = (
         estimate.warnings + noise.warnings(),
         dict(estimate.details) | {"bins_used": noise.n.size},

@@ -156,7 +156,7 @@ def _statistic(cell: Cell, kind: str, answers: Graded, details: Mapping[str, flo
         method=f"{_KINDS[kind]}, on the answers whose confidence was parsed",
         excluded=answers.excluded,
         details={"answers": answers.right.size, **known},
-        n=cell.units.touched(count > 0),
+        n=count > 0,
         reason=answers.reason,
     )
 

@@ -141,7 +141,7 @@ def _number_errors(cell: Cell, values: Floats) -> Iterator[Statistic]:
     shown = replace(
         statistic,
         under=lambda weights: _numbers(weights @ sums),
-        n=cell.units.touched(known),
+        n=known,
         reason="numbers or gold numbers do not vary, or only one item has both",
     )
     how: list[tuple[str, tuple[float, float] | None, Tails]] = [

@@ -74,7 +74,7 @@ def f1(data: MeasureInput, *, missing: Missing) -> Iterator[Estimate]:
         statistic = Statistic(
             method=f"F1, unanswered {treated}",
             excluded=judged.excluded,
-            n=cell.units.touched(np.asarray(judged.asked.any((1, 2)))),
+            n=judged.asked.any((1, 2)),
             reason=judged.reason,
         )
         macro, *rest = map(cell.estimated, _f1(statistic, cell, judged, apart=apart))
@@ -233,7 +233,7 @@ def _f1(statistic: Statistic, cell: Cell, judged: Judged, *, apart: bool) -> Ite
             statistic,
             part="_label",
             column=2 + index,
-            n=cell.units.touched(np.asarray(counts[:, index, 1:].any(1))),
+            n=counts[:, index, 1:].any(1),
             where={"label": label},
             warnings=() if having[index] else (UNSEEN,),
             details=details,

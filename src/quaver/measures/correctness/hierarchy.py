@@ -65,7 +65,7 @@ def hierarchy(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
         if judged.reason:
             continue
         counts = confusion(broad, judged)[1]
-        shared = replace(shared, n=cell.units.touched(asked > 0))
+        shared = replace(shared, n=asked > 0)
         f1 = replace(shared, part="_f1", method=f"macro F1 {how}", ends=(0.0, 1.0))
         yield replace(f1, under=f1_statistic(counts))
         if labels.level not in OF_SETS:

@@ -164,7 +164,7 @@ def _spread(cell: Cell, of: Sequence[str], missing: Missing) -> Statistic:
     return replace(
         statistic,
         under=under,
-        n=cell.units.touched(asked[:, together].any(1)),
+        n=asked[:, together].any(1),
         ends=(0.0, 1.0),
         reach=reach,
         warnings=warnings,
@@ -305,7 +305,7 @@ def _differences(
         if name == reference:
             continue
         some = known[:, index]
-        one = replace(statistic, where=cell.strata[index], n=cell.units.touched(some))
+        one = replace(statistic, where=cell.strata[index], n=some)
         if not some.any():
             yield replace(one, reason="no items that both answered")
             continue

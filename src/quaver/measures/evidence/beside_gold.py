@@ -64,7 +64,7 @@ def gold(cell: Cell) -> Iterator[Statistic]:
                 (given @ values - whole * (true @ values))[:, None], (whole * (true @ values))[:, None]
             )
             method = "sum of the labels less that of the gold labels, as a share of this"
-            yield Statistic(part="_total", method=method, under=under, n=cell.units.touched(whole > 0))
+            yield Statistic(part="_total", method=method, under=under, n=whole > 0)
 
 
 def _agreement(cell: Cell, given: Floats, true: Floats) -> Iterator[Statistic]:
@@ -87,7 +87,7 @@ def _agreement(cell: Cell, given: Floats, true: Floats) -> Iterator[Statistic]:
         part="_agreement",
         method=_KAPPA,
         under=under,
-        n=cell.units.touched(whole > 0),
+        n=whole > 0,
         ends=(-1.0, 1.0),
         spread=short_of(1 - float(right.sum() / whole.sum()), of_all),
         reason="every label and gold label is the same",
@@ -101,7 +101,7 @@ def _agreement(cell: Cell, given: Floats, true: Floats) -> Iterator[Statistic]:
 def _bias(cell: Cell, given: Floats, true: Floats) -> Statistic:
     """How much higher than the gold labels the labels are, in standard deviations of the gold labels."""
     labels, whole = cell.label_set, given.sum(1)
-    bias = Statistic(part="_bias", method=_BIAS, n=cell.units.touched(whole > 0))
+    bias = Statistic(part="_bias", method=_BIAS, n=whole > 0)
     if labels is None or labels.level in UNORDERED:
         return replace(bias, reason="labels without an order")
     values = scale(labels.codes, labels.level, labels)

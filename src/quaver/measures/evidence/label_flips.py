@@ -23,13 +23,12 @@ from typing import Final
 import numpy as np
 
 from quaver.agreement.disagreement import members, scale
-from quaver.core.records import BY_PAIRS, OF_SETS, Estimate, LabelSet
+from quaver.core.records import BY_PAIRS, OF_SETS, LabelSet
 from quaver.estimation.coded_columns import label_counts
 from quaver.estimation.declaration import measure
 from quaver.estimation.intervals import Interval, mean_within
 from quaver.estimation.jackknife import Floats, Ratio
 from quaver.estimation.means import quotient
-from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.statistic import Cell, Statistic
 
 
@@ -154,8 +153,8 @@ _FLIPS: Final = {
 _ENDS: Final = {"_agreement": (-1.0, 1.0), "_noise": (0.0, np.inf)}
 
 
-@measure()
-def flips(data: MeasureInput) -> Iterator[Estimate]:
+@measure(raters=("repeat",), within=("decoding", "variant"))
+def flips(cell: Cell) -> Iterator[Statistic]:
     """How far the labels follow the items, and what changes them where they do not.
 
     ``flips_repeats``, ``flips_prompts`` and ``flips_chance``, the shares of pairs that differ;
@@ -170,44 +169,40 @@ def flips(data: MeasureInput) -> Iterator[Estimate]:
     >>> [one.value for one in flips(frame)]
     [None, 0.5, 0.5, 0.0, None]
     """
-    for cell in data.cells(raters=("repeat",), within=("decoding", "variant")):
-        prompts, counts = by_prompt(cell)
-        alike = likeness(data.labels)
-        plain, levelled = Pairs(counts), Pairs(counts, alike)
-        again = Pairs(counts[(counts.sum(3) > 1).any((1, 2))], alike)
+    prompts, counts = by_prompt(cell)
+    alike = likeness(cell.label_set)
+    plain, levelled = Pairs(counts), Pairs(counts, alike)
+    again = Pairs(counts[(counts.sum(3) > 1).any((1, 2))], alike)
 
-        def under(
-            weights: Floats, plain: Pairs = plain, levelled: Pairs = levelled, again: Pairs = again
-        ) -> Floats:
-            agreement = 1 - quotient(levelled.prompts(weights), levelled.chance(weights), 1e-12)
-            noise = quotient(again.repeats(weights), again.prompts(weights), 1e-12)
-            shares = plain.repeats(weights), plain.prompts(weights), plain.chance(weights)
-            return np.stack([*shares, agreement, noise], 1)
+    def under(weights: Floats) -> Floats:
+        agreement = 1 - quotient(levelled.prompts(weights), levelled.chance(weights), 1e-12)
+        noise = quotient(again.repeats(weights), again.prompts(weights), 1e-12)
+        shares = plain.repeats(weights), plain.prompts(weights), plain.chance(weights)
+        return np.stack([*shares, agreement, noise], 1)
 
-        everyone = np.ones((1, len(cell.items)))
-        differ, chance = (float(share(everyone)[0]) for share in (levelled.prompts, levelled.chance))
-        number, codes = max(2, len(prompts)), max(2, len(cell.labels))
-        worst = number / (number - 1) * (1 - 1 / min(number, codes))  # no more pairs of an item can differ
-        spreads: dict[str, Callable[[float, float], Interval]] = {
-            "_prompts": partial(mean_within, high=worst),
-            "_agreement": short_of(differ, chance, worst),
-        }
-        for column, (part, (method, reason)) in enumerate(_FLIPS.items()):
-            statistic = Statistic(
-                part=part,
-                method=method,
-                under=under if prompts else None,
-                column=column,
-                reason=reason if prompts else "no answer has a label",
-                n=cell.units.count,
-                ends=_ENDS.get(part, (0.0, 1.0)),
-                spread=spreads.get(part),
-                details={"prompts": len(prompts), "level": data.labels.level if data.labels else "nominal"},
-            )
-            yield cell.estimated(statistic)
-        if data.labels is not None and data.labels.are_numbers:
-            values = np.array([label.value or 0.0 for label in data.labels.labels])
-            yield cell.estimated(_total(cell, counts.sum((0, 2)), values, len(prompts)))
+    everyone = np.ones((1, len(cell.items)))
+    differ, chance = (float(share(everyone)[0]) for share in (levelled.prompts, levelled.chance))
+    number, codes = max(2, len(prompts)), max(2, len(cell.labels))
+    worst = number / (number - 1) * (1 - 1 / min(number, codes))  # no more pairs of an item can differ
+    spreads: dict[str, Callable[[float, float], Interval]] = {
+        "_prompts": partial(mean_within, high=worst),
+        "_agreement": short_of(differ, chance, worst),
+    }
+    for column, (part, (method, reason)) in enumerate(_FLIPS.items()):
+        yield Statistic(
+            part=part,
+            method=method,
+            under=under if prompts else None,
+            column=column,
+            reason=reason if prompts else "no answer has a label",
+            n=cell.units.count,
+            ends=_ENDS.get(part, (0.0, 1.0)),
+            spread=spreads.get(part),
+            details={"prompts": len(prompts), "level": cell.label_set.level if cell.label_set else "nominal"},
+        )
+    if cell.label_set is not None and cell.label_set.are_numbers:
+        values = np.array([label.value or 0.0 for label in cell.label_set.labels])
+        yield _total(cell, counts.sum((0, 2)), values, len(prompts))
 
 
 def _total(cell: Cell, counts: Floats, values: Floats, prompts: int) -> Statistic:
@@ -223,7 +218,7 @@ def _total(cell: Cell, counts: Floats, values: Floats, prompts: int) -> Statisti
     """
     method = "sum of the labels beyond that of the items' medians"
     order, whole = np.argsort(values), counts.sum(1)
-    statistic = Statistic(part="_total", method=method, n=cell.units.touched(whole > 0))
+    statistic = Statistic(part="_total", method=method, n=whole > 0)
     below = np.cumsum(counts[:, order], 1) * 2 >= whole[:, None]
     medians = values[order][below.argmax(1)] * (whole > 0)
     if prompts < 3 or (values < 0).any() or not medians.any():
@@ -244,8 +239,8 @@ def short_of(share: float, chance: float, worst: float = 1.0) -> Callable[[float
     return within
 
 
-@measure(of_classes=True)
-def label_kept(data: MeasureInput) -> Iterator[Estimate]:
+@measure(of_classes=True, raters=("repeat",), within=("decoding", "variant"))
+def label_kept(cell: Cell) -> Iterator[Statistic]:
     """How often another prompt gives a label that one prompt gives: specific agreement.
 
     Of each label, Σ pairs of answers to two prompts about one item that both have it / Σ pairs of which the
@@ -255,19 +250,17 @@ def label_kept(data: MeasureInput) -> Iterator[Estimate]:
     >>> [(one.cell["label"], round(one.value, 3)) for one in label_kept(frame)]
     [('a', 0.667), ('b', 0.0)]
     """
-    for cell in data.cells(raters=("repeat",), within=("decoding", "variant")):
-        labels, held = members_of(data.labels) if data.labels else (cell.labels, np.eye(len(cell.labels)))
-        counts = by_prompt(cell)[1]
-        having, answers = counts @ held, counts.sum(3, keepdims=True)
-        both = (having.sum(2) ** 2 - (having**2).sum(2)).sum(0)
-        whole = (having * (answers.sum(2, keepdims=True) - answers)).sum((0, 2))
-        for index in np.flatnonzero(whole.any(0)).tolist():
-            statistic = Statistic(
-                method="share of the answers with a label that an answer to another prompt agrees with",
-                under=Ratio(both, whole),
-                column=index,
-                ends=(0.0, 1.0),
-                where={"label": labels[index]},
-                details={"texts": int((whole[:, index] > 0).sum())},
-            )
-            yield cell.estimated(statistic)
+    labels, held = members_of(cell.label_set) if cell.label_set else (cell.labels, np.eye(len(cell.labels)))
+    counts = by_prompt(cell)[1]
+    having, answers = counts @ held, counts.sum(3, keepdims=True)
+    both = (having.sum(2) ** 2 - (having**2).sum(2)).sum(0)
+    whole = (having * (answers.sum(2, keepdims=True) - answers)).sum((0, 2))
+    for index in np.flatnonzero(whole.any(0)).tolist():
+        yield Statistic(
+            method="share of the answers with a label that an answer to another prompt agrees with",
+            under=Ratio(both, whole),
+            column=index,
+            ends=(0.0, 1.0),
+            where={"label": labels[index]},
+            details={"texts": int((whole[:, index] > 0).sum())},
+        )

@@ -23,7 +23,7 @@ from quaver.estimation.grouped_items import by_unit
 from quaver.estimation.intervals import clopper_pearson
 from quaver.estimation.jackknife import Floats, Ratio
 from quaver.estimation.means import quotient
-from quaver.estimation.measure_input import MeasureInput, judge
+from quaver.estimation.measure_input import judge
 from quaver.estimation.statistic import Cell, Statistic
 from quaver.measures.correctness.accuracy import accuracy
 from quaver.measures.correctness.robustness import differences
@@ -48,8 +48,8 @@ _FEWEST: Final = 3
 _ENDS: Final = (-1.0, 1.0)
 
 
-@measure()
-def prompt_worse(data: MeasureInput) -> Iterator[Estimate]:
+@measure(raters=("decoding", "repeat"), within=("variant",), gold=True)
+def prompt_worse(cell: Cell) -> Iterator[Statistic]:
     """How much more of a prompt's labels are wrong than of the other prompts', on the same items.
 
     The mean over items of the share of the prompt's labels that are wrong less the mean share of the other
@@ -59,31 +59,29 @@ def prompt_worse(data: MeasureInput) -> Iterator[Estimate]:
     >>> [one.value for one in prompt_worse(frame)]
     [-0.5, 0.5]
     """
-    for cell in data.cells(raters=("decoding", "repeat"), within=("variant",), gold=True):
-        labels, true = cell.counts(), np.eye(len(cell.labels))[np.maximum(cell.gold_codes, 0)]
-        true *= (cell.gold_codes >= 0)[:, None]
-        given = labels.sum(2) * true.sum(1, keepdims=True)
-        right = np.einsum("ivk,ik->iv", labels, like(true, likeness(data.labels)))
-        wrong = quotient(given - right, given)
-        known = np.isfinite(wrong)
-        others = known.sum(1, keepdims=True) - known
-        gap = wrong - quotient(np.nansum(wrong, 1, keepdims=True) - np.nan_to_num(wrong), others)
-        both = np.isfinite(gap)
-        under = Ratio(np.where(both, gap, 0.0), both.astype(float))
-        for column, where in enumerate(cell.strata):
-            statistic = Statistic(
-                method="share of a prompt's labels that are wrong less that of the others, on the same items",
-                under=under,
-                column=column,
-                ends=_ENDS,
-                where=where,
-                details=_moved(cell, labels, true, column),
-            )
-            yield cell.estimated(statistic)
+    labels, true = cell.counts(), np.eye(len(cell.labels))[np.maximum(cell.gold_codes, 0)]
+    true *= (cell.gold_codes >= 0)[:, None]
+    given = labels.sum(2) * true.sum(1, keepdims=True)
+    right = np.einsum("ivk,ik->iv", labels, like(true, likeness(cell.label_set)))
+    wrong = quotient(given - right, given)
+    known = np.isfinite(wrong)
+    others = known.sum(1, keepdims=True) - known
+    gap = wrong - quotient(np.nansum(wrong, 1, keepdims=True) - np.nan_to_num(wrong), others)
+    both = np.isfinite(gap)
+    under = Ratio(np.where(both, gap, 0.0), both.astype(float))
+    for column, where in enumerate(cell.strata):
+        yield Statistic(
+            method="share of a prompt's labels that are wrong less that of the others, on the same items",
+            under=under,
+            column=column,
+            ends=_ENDS,
+            where=where,
+            details=_moved(cell, labels, true, column),
+        )
 
 
-@measure()
-def prompt_apart(data: MeasureInput) -> Iterator[Estimate]:
+@measure(raters=("repeat",), within=("decoding", "variant"))
+def prompt_apart(cell: Cell) -> Iterator[Statistic]:
     """How much more a prompt's labels differ from the other prompts' than these do among themselves.
 
     The share of pairs of a label of this prompt and one of another that differ, less that of pairs of two
@@ -94,29 +92,24 @@ def prompt_apart(data: MeasureInput) -> Iterator[Estimate]:
     >>> [one.value for one in prompt_apart(frame)]
     [0.25, -0.5, 0.25]
     """
-    for cell in data.cells(raters=("repeat",), within=("decoding", "variant")):
-        prompts, counts = by_prompt(cell)
-        pairs, plain, everyone = (
-            Pairs(counts, likeness(data.labels)),
-            Pairs(counts),
-            np.ones((1, len(cell.items))),
+    prompts, counts = by_prompt(cell)
+    pairs, plain = Pairs(counts, likeness(cell.label_set)), Pairs(counts)
+    everyone, apart = np.ones((1, len(cell.items))), pairs.apart
+    labels = counts.sum(0)
+    given = labels.sum(1)
+    modal = np.eye(len(cell.labels))[given.argmax(1)] * given.any(1)[:, None]
+    chance = float(pairs.chance(everyone)[0])
+    for column, prompt in enumerate(prompts):
+        shares = {"differ": pairs, "flips": plain}
+        shown = {name: float(of.from_others(everyone)[0, column]) for name, of in shares.items()}
+        yield Statistic(
+            method="how much more a prompt's labels differ from the others' than these among themselves",
+            under=apart,
+            column=column,
+            ends=_ENDS,
+            where={"variant": prompt},
+            details={**shown, "chance": chance, **_moved(cell, labels, modal, column)},
         )
-        labels = counts.sum(0)
-        given = labels.sum(1)
-        modal = np.eye(len(cell.labels))[given.argmax(1)] * given.any(1)[:, None]
-        chance = float(pairs.chance(everyone)[0])
-        for column, prompt in enumerate(prompts):
-            shares = {"differ": pairs, "flips": plain}
-            shown = {name: float(of.from_others(everyone)[0, column]) for name, of in shares.items()}
-            statistic = Statistic(
-                method="how much more a prompt's labels differ from the others' than these among themselves",
-                under=pairs.apart,
-                column=column,
-                ends=_ENDS,
-                where={"variant": prompt},
-                details={**shown, "chance": chance, **_moved(cell, labels, modal, column)},
-            )
-            yield cell.estimated(statistic)
 
 
 def _moved(cell: Cell, labels: Floats, reference: Floats, prompt: int) -> dict[str, Any]:

@@ -83,7 +83,7 @@ def quote_alpha(data: MeasureInput) -> Iterator[Estimate]:
         if chance.any():
             under = Ratio(chance - differ, chance)
             low = -1.0 if (np.nan_to_num(under(np.ones((1, len(cell.items))))) >= -1).all() else None
-            n = cell.units.touched(np.asarray((chance > 0).any(1)))
+            n = (chance > 0).any(1)
             said = replace(said, under=over_strata(under), n=n, ends=None if low is None else (low, 1.0))
         yield cell.estimated(said)
 
@@ -151,7 +151,7 @@ def quote_match(data: MeasureInput) -> Iterator[Estimate]:
                     part=part,
                     method=f"{part[1:]} of quoted characters, summed over answers",
                     under=Ratio(shared[:, None], whole[:, None]) if whole.any() else None,
-                    n=cell.units.touched(np.asarray(known.any((1, 2)))),
+                    n=known.any((1, 2)),
                     reason="no label has a quote to compare with marked words",
                     ends=(0.0, 1.0),
                 )

@@ -119,7 +119,7 @@ def _over_items(cell: Cell, own: Floats, statistic: Statistic, highest: float = 
     statistic = replace(
         statistic,
         excluded={**statistic.excluded, **({"item that never got a label": never} if never else {})},
-        n=cell.units.touched(np.asarray(known.any(1))),
+        n=known.any(1),
         details={"repeats": len(cell.raters), "conditions": len(cell.strata)},
     )
     if not known.any():

@@ -90,7 +90,7 @@ def _between(cell: Cell, sources: Floats, name: str) -> Statistic:
         statistic,
         under=under,
         reason=None,
-        n=cell.units.touched(np.asarray((apart + same).any(1))),
+        n=(apart + same).any(1),
         details={"sources": len(there), "explained": max(0.0, min(1.0, explained))},
     )
 

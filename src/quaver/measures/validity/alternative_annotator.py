@@ -165,16 +165,15 @@ def _tested(cell: Cell, turns: Mapping[str, _Turn], epsilon: float) -> Iterator[
     for column, (name, turn) in enumerate(compared.items()):
         p = float(adjusted[column])
         own = {"p": p, "won": p <= _FALSE, "coder_advantage": float(turn.coder_as_good.sum() / turn.n)}
-        n = cell.units.touched(turn.known)
-        details = own | turn.means
-        yield cell.estimated(replace(shape, where={"coder": name}, column=column, n=n, details=details))
+        one = replace(shape, where={"coder": name}, column=column, n=turn.known, details=own | turn.means)
+        yield cell.estimated(one)
     every = [turn.means for turn in compared.values()]
     whole = replace(
         shape,
         method=f"{_METHOD}, mean over coders",
         under=over_strata(share),
         where={"coder": ALL},
-        n=cell.units.touched(np.asarray(known.any(1))),
+        n=known.any(1),
         details={side: float(np.mean([means[side] for means in every])) for side in every[0]},
     )
     yield cell.estimated(whole)

@@ -53,7 +53,7 @@ def _gap(cell: Cell, marks: Sequence[Ints], level: Level | None) -> Statistic:
     return replace(
         shape,
         under=under,
-        n=cell.units.touched(np.asarray(people.pairable.any(1) | model.pairable.any(1))),
+        n=people.pairable.any(1) | model.pairable.any(1),
         ends=(-2.0, 2.0),
         warnings=warnings + _stray(cell, model.differs & model.pairable, model.pairable),
         details={

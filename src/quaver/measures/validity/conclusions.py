@@ -199,7 +199,7 @@ class _Drawn:
             method=f"linear regression, contrast {self.table.effect}",
             reason=reason,
             excluded=excluded,
-            n=cell.units.touched(known),
+            n=known,
             details=details,
         )
         if outcome.size:

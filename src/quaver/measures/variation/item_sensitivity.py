@@ -111,8 +111,8 @@ def _sensitivity(cell: Cell, shape: Statistic) -> Statistic:
     known = np.isfinite(plain)
     lost = int((counts.sum(2) < 2).all(1).sum())
     excluded = {**shape.excluded, **({"item with fewer than two predictions": lost} if lost else {})}
-    shape = replace(shape, excluded=excluded, n=cell.units.touched(np.asarray(known.any(1))))
-    if not shape.n:
+    shape = replace(shape, excluded=excluded, n=known.any(1))
+    if not known.any():
         why = "fewer than two labels" if len(cell.labels) < 2 else "fewer than two variants"
         return replace(shape, warnings=(), reason=why if cell.items else "no annotations")
     q, items = counts.sum(2)[known], mean_defined(plain)
@@ -191,7 +191,7 @@ def _consistency(cell: Cell, missing: Missing, *, paper: bool) -> Iterator[Stati
     shape = _shape(cell, method, missing)
     lost = int((gold < 0).sum())
     excluded = {**shape.excluded, **({"item without gold": lost} if lost else {})}
-    shape = replace(shape, excluded=excluded, n=cell.units.touched(gold >= 0))
+    shape = replace(shape, excluded=excluded, n=gold >= 0)
     if not codes:
         why = "no class with two items" if (gold >= 0).any() else "no gold labels"
         yield replace(shape, reason=why if cell.items else "no annotations")
@@ -220,7 +220,7 @@ def _consistency(cell: Cell, missing: Missing, *, paper: bool) -> Iterator[Stati
     shape = replace(shape, under=under, ends=(0.0, 1.0), spread=_spread)
     yield replace(
         shape,
-        n=cell.units.touched(np.isfinite(items)),
+        n=np.isfinite(items),
         warnings=shape.warnings + (() if paper else _few_deviating(cell, counts.sum(1), gold)),
         details={"sd": _deviation(items), **details, "by_class": dict(zip(names, of_each, strict=True))},
     )
@@ -230,7 +230,7 @@ def _consistency(cell: Cell, missing: Missing, *, paper: bool) -> Iterator[Stati
             shape,
             column=column,
             where={"class": name},
-            n=cell.units.touched(np.isfinite(own)),
+            n=np.isfinite(own),
             details={"sd": _deviation(own), **details},
         )
 

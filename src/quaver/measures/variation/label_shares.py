@@ -50,7 +50,7 @@ def label_shares(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
     statistic = Statistic(
         method=f"share of {whole}",
         excluded={} if missing == "category" else cell.counted,
-        n=cell.units.touched(asked),
+        n=asked,
         reason="no answer has a label" if cell.items else "no annotations",
     )
     if not asked.any():
@@ -161,7 +161,7 @@ def _shifts(statistic: Statistic, cell: Cell, reference: str | None) -> Iterator
             under=under,
             column=column,
             where=cell.strata[place],
-            n=cell.units.touched(np.asarray(counts[:, kept].any((1, 2)))),
+            n=counts[:, kept].any((1, 2)),
             details=known | dict(zip(("shares", "reference_shares"), shares, strict=True)),
             ends=(0.0, 1.0),
             reach=reach,
