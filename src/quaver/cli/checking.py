@@ -251,6 +251,8 @@ def label_command(
         which = f"{name}: each" if name else "Each"
         say(f"{which} text is asked about with {count(len(choice.variants), 'prompt')}: {choice.reason}.")
     _ask_all(work, work.study, "All texts", yes=agreed)
+    if work.second is not None:
+        _ask_all(work, work.second, "Texts without a label", yes=agreed)
     with phase("Labelling"):
         labelled = work.labelled()
     screen.print()

@@ -22,6 +22,8 @@ class LabelOptions(CheckOptions, total=False):
             for people to label, and labels are accepted as long as their tests allow it.
         by_hand: How many texts that sample has.
         returned: Files of labels that people gave, to take back.
+        backfill: A second model, which is asked about the texts to which the first gives no label: written as
+            ``model`` is. Its labels are marked as its own.
         anyway: Whether to label although the check says that these labels should not be used.
         batch: Whether to ask in batches, where the provider takes them.
         out: The labelled copy of the table.
@@ -32,6 +34,7 @@ class LabelOptions(CheckOptions, total=False):
     error: Annotated[Any, Option("Accept labels of which at most this share is wrong, such as 5%.")]
     by_hand: Annotated[int | None, Option("Texts that people label for that promise.", least=1)]
     returned: Annotated[Sequence[str | Path], Option("Take back files of people's labels.", ())]
+    backfill: Annotated[Any, Option("A second model for texts to which the first gives no label.")]
     anyway: Annotated[bool, Option("Label although the check says “do not use”.", False)]
     batch: Annotated[bool, Option("Ask in batches, at the provider's lower price.", False)]
     out: Annotated[str | Path | None, Option("The labelled copy of the table.")]

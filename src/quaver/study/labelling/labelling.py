@@ -34,6 +34,7 @@ from quaver.study.analysis.study_acceptance import forecast
 from quaver.study.checking.check_design import Check, model_entry, prepared_check, run_agreed
 from quaver.study.checking.check_options import CheckOptions
 from quaver.study.gold_sample.coder_sheets import sheet_of, write_sheets
+from quaver.study.labelling.backfill import Backfill
 from quaver.study.labelling.label_options import LabelOptions
 from quaver.study.labelling.label_study import (
     FieldLabels,
@@ -212,25 +213,47 @@ class Labelling:
     @cached_property
     def study(self) -> Study:
         """The study of all texts, with the check's answers taken over."""
-        budget, chosen = self.options["budget"], [*self.choices.values()]
-        if budget is not None:
-            budget = max(_NOTHING, budget - (self.check.status().money or 0.0))
+        budget, chosen = self._left_of_budget(self.check), [*self.choices.values()]
         asked = {name for one in chosen for name in one.variants}
         ids = [one.id for one in self.check.experiment.variants if one.id in asked]
         study = label_study(self.check, ids, budget, chosen[0].recommended.model)
         study.run(requests=0)
         return study
 
+    @cached_property
+    def backfill(self) -> Backfill:
+        """The texts to which no answer gives a label, for a second model; the study must have been run."""
+        return Backfill(self.study, self.options["backfill"])
+
+    @cached_property
+    def second(self) -> Study | None:
+        """The study that asks a second model; None without one, or where every text has a label."""
+        if not self.options["backfill"] or self.backfill.gaps.is_empty():
+            return None
+        return self.backfill.study(self._left_of_budget(self.check, self.study))
+
+    def _left_of_budget(self, *before: Study) -> float | None:
+        """US dollars that are left for the next study; None without a budget."""
+        budget = self.options["budget"]
+        spent = sum(study.status().money or 0.0 for study in before)
+        return None if budget is None else max(_NOTHING, budget - spent)
+
     def studies(self) -> Iterator[Study]:
-        """What is asked, in its order: the check, and all texts, which it decides about."""
+        """What is asked, in order: the check, all texts, which it decides about, those without a label."""
         yield self.check
         yield self.study
+        if (second := self.second) is not None:
+            yield second
 
     def labelled(self) -> Labelled:
         """Take back what people labelled, say which labels hold, and write the copy of the table."""
+        if self.second is not None:
+            self.backfill.take(self.second)
         self._take_back()
         accepted = {one.name: found for one in self.fields if (found := one.accepted(self.error)) is not None}
         tables = {one.name: one.table(accepted.get(one.name)) for one in self.fields}
+        if self.second is not None:
+            tables = {name: self.backfill.marked(name, one) for name, one in tables.items()}
         table = pl.concat(
             one.select("item", pl.lit(name).alias(FIELD), pl.exclude("item")) if name else one
             for name, one in tables.items()
@@ -296,6 +319,8 @@ class Labelling:
         again = ["quaver", "label", str(self.source or "FILE"), "--check", str(self.check.folder)]
         if callable(self.options["model"]):
             again += ["--function", self.function]
+        if isinstance(second := self.options["backfill"], str):
+            again += ["--backfill", second]
         if votes := self.options["votes"]:
             again += ["--votes", str(votes)]
         step = paragraph(
@@ -323,6 +348,7 @@ class Labelling:
             verdict=" ".join(self.verdict.lines[:2]),
             in_spite=any(choice.recommended.kind == "do not use" for choice in self.choices.values()),
             state=state,
+            second=self.second and str(self.backfill),
             fields=self.fields,
             promised=self.error is not None,
             file=str(self.study.source.positions.path),

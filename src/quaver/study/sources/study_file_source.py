@@ -9,6 +9,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, cast
 
+import polars as pl
+
 from quaver.collect.run.ledger import Entry, ledger, spent
 from quaver.collect.run.progress import Budget, Price
 from quaver.collect.store.response_store import Store
@@ -40,6 +42,13 @@ class StudyFile(StudySource):
 
     kind = "a study file"
     can_ask = True
+    filled: pl.DataFrame | None = None
+    """The annotations with a second model's labels where the first gave none; None without a second model."""
+
+    @property
+    def annotations(self) -> pl.DataFrame | None:
+        """Those with a second model's labels; None where the stored answers are to be read."""
+        return self.filled
 
     # --------------------------------------------------------------------- design
 

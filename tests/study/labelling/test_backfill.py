@@ -1,0 +1,81 @@
+"""A second model is asked about the texts to which the first gives no label, and about no others."""
+
+import polars as pl
+import pytest
+from tests.study.labelling.test_labelling import by_hand, labelled, share, truth, written
+
+from quaver.errors import QuaverError
+
+ASKED = []
+
+
+def first(text):
+    """Refuses a fifth of the texts in words, is cut short on none."""
+    return "I cannot help with that." if share(text) < 0.2 else truth(text)
+
+
+def second(text):
+    ASKED.append(text)
+    return "I cannot say." if share(text) < 0.05 else truth(text)
+
+
+@pytest.fixture
+def texts(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ASKED.clear()
+    return written(tmp_path)
+
+
+def test_only_texts_without_a_label_are_asked_about_and_their_labels_are_marked(texts):
+    found = labelled(texts, first, backfill=second, anyway=True)
+    rows = {row["id"]: row for row in pl.read_csv(texts).to_dicts()}
+    table = {row["item"]: row for row in found.table.to_dicts()}
+    refused = {item for item, row in rows.items() if share(row["tweet"]) < 0.2}
+    assert {*ASKED} == {rows[item]["tweet"] for item in refused}
+    for item, row in table.items():
+        text, by_hand = rows[item]["tweet"], bool(rows[item]["stance"])
+        if by_hand:
+            assert row["labelled_by"] == "a person"
+        elif item not in refused:
+            assert (row["label"], row["labelled_by"]) == (truth(text), "the model")
+        elif share(text) < 0.05:
+            assert row["label"] is None
+            assert row["needs_person"]
+        else:
+            assert (row["label"], row["labelled_by"]) == (truth(text), "second")
+            assert "not judged" in row["needs_person"]
+    assert str(len(refused)) in dict(found.notes)["Second model"]
+
+
+def test_what_the_second_model_said_is_not_asked_again(texts):
+    labelled(texts, first, backfill=second, anyway=True)
+    asked = len(ASKED)
+    again = labelled(texts, first, backfill=second, anyway=True)
+    assert len(ASKED) == asked
+    assert "second" in set(again.table["labelled_by"])
+
+
+def test_where_every_text_has_a_label_no_second_model_is_asked(texts):
+    found = labelled(texts, backfill=second)
+    assert not ASKED
+    assert "Second model" not in dict(found.notes)
+
+
+def test_shares_are_corrected_with_the_labels_that_are_given(texts):
+    """A label of which the first model gives none has the share that the second model and people see."""
+
+    def evasive(text):
+        return "I cannot help with that." if truth(text) == "none" else truth(text)
+
+    found = labelled(texts, evasive, backfill=second, anyway=True, error=0.2)
+    found = labelled(
+        texts, evasive, backfill=second, anyway=True, error=0.2, returned=[by_hand(found.sheets[0])]
+    )
+    shares = {one.cell["label"]: one for one in found.study.estimates(["corrected_share"])}
+    true = sum(truth(text) == "none" for text in pl.read_csv(texts)["tweet"]) / 300
+    assert shares["none"].value == pytest.approx(true, abs=0.05)
+
+
+def test_a_second_model_that_is_no_model_is_one_clear_error(texts):
+    with pytest.raises(QuaverError, match="provider"):
+        labelled(texts, first, backfill="nobody/model", anyway=True)
