@@ -171,7 +171,7 @@ def test_shrout_and_fleiss_intraclass_correlation():
         ([[1, 2], [3, None]], "interval", "fewer than two rated by all"),
         ([[1, None], [2, None]], "interval", "fewer than two raters"),
         ([], "interval", "fewer than two raters"),
-        (JUDGES, "ordinal", "labels are no numbers at this level of measurement"),
+        (JUDGES, "ordinal", "labels are not numbers at this level of measurement"),
     ],
 )
 def test_where_the_intraclass_correlation_ends(ratings, level, expected):

@@ -60,7 +60,7 @@ def test_no_text_is_a_command_in_github_actions(typed, tmp_path, monkeypatch):
 def test_a_note_that_would_not_be_read_is_one_error(typed, tmp_path):
     note = ("--note", "Texts count as positive.")
     found = typed("compare", "study.yaml", *note)
-    assert (found.returncode, "a function gets the question alone" in found.stderr) == (2, True)
+    assert (found.returncode, "a function gets only the question" in found.stderr) == (2, True)
     written = (tmp_path / "study.noted.yaml").read_text(encoding="utf-8")
     assert "{{ instruction }} Texts count as positive.\\n{{ postfix }}" in written
     assert typed("compare", "study.yaml", "study.yaml", *note).returncode == 2

@@ -40,7 +40,7 @@ def test_a_line_of_a_text_may_be_written_in_several():
     status = StudyStatus(5, 4, sent=7, received=6, discarded=1, discarded_tokens=30.0)
     lines = texts("status", REACHED={})("progress", status)
     assert lines[0] == "4 of 5 calls are answered."
-    assert lines[1].startswith("7 requests were sent and 6 replies came; 1 became no answer and took 30 of")
+    assert lines[1].startswith("7 requests were sent and 6 replies came; 1 gave no answer and used 30 of")
     assert len(lines) == 2
 
 

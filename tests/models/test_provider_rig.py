@@ -295,7 +295,7 @@ def test_levels_of_a_knob_that_make_no_difference_are_named(heeds, tmp_path):
     found.export(tmp_path / "calls.parquet")
     records = map(json.loads, pl.read_parquet(tmp_path / "calls.parquet")["instrument"])
     states = {one["instrument"]["temperature"][2] for one in records}
-    told = ["temperature made no difference that the server of m shows: its 3 levels are repeats"]
+    told = ["temperature made no difference that the server of m shows: its 3 levels count as repeats"]
     assert states == {"sent" if heeds else "ignored"}
     assert [*found.status().idle_knobs] == ([] if heeds else told)
     assert ("which made no difference" in found.paper().details) is not heeds

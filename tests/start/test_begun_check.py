@@ -141,7 +141,7 @@ def test_a_study_that_began_elsewhere_says_so(tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "study.yaml").write_text("name: mine\n", encoding="utf-8")
     here = Here(tmp_path)
-    with pytest.raises(QuaverError, match="not begun in the browser"):
+    with pytest.raises(QuaverError, match="not started in the browser"):
         _ = here.begun("mine").source
     assert here.begun("mine") is here.begun("mine")  # its verdict and its labels are looked at again
 
@@ -219,7 +219,7 @@ def test_a_damaged_study_leaves_the_others_on_the_first_page(tmp_path, content):
     here = Here(tmp_path)
     assert {_state(here, name) for name in here.names()} == {
         ("texts", "begun"),
-        ("texts", "what was begun cannot be read"),
+        ("texts", "this check cannot be read"),
     }
     assert whole.name != damaged.name
 

@@ -173,7 +173,9 @@ def accepted_labels(
     columns = {**({CLASSES: evidence.label} if evidence.has_classes else {}), **evidence.groups}
     for name, value in (("error", error), ("confidence_level", confidence_level)):
         if not 0 < value < 1:
-            raise MeasureError("this is no share", where=name, expected="between 0 and 1", found=str(value))
+            raise MeasureError(
+                "this is not a share", where=name, expected="between 0 and 1", found=str(value)
+            )
     if by is not None and by not in columns:
         raise UnknownName("group", by, tuple(columns), where="by")
     risk, scores = 1 - confidence_level, scored(evidence, seed)
@@ -260,7 +262,7 @@ def _notes(evidence: ItemEvidence, found: Sequence[Accepted], error: float, need
     if waiting := int(evidence.waiting.sum()):
         yield (
             f"{count(waiting, 'drawn item')} {'has' if waiting == 1 else 'have'} no gold label yet. The "
-            "promise takes them for as often wrong as the others."
+            "promise assumes that they are wrong as often as the others."
         )
     outside = int((~np.isfinite(evidence.probability)).sum())
     if outside:

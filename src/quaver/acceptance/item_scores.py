@@ -99,13 +99,13 @@ def _check(annotations: pl.DataFrame) -> None:
         return
     own = 0 if "gold" not in annotations.columns else annotations["gold"].drop_nulls().len()
     found = "no gold labels" if not own else "gold labels that were not drawn by design"
-    random = "; or import these with --hand-labels random, if they were drawn so" if own else ""
+    random = "; or import these with --hand-labels random, if they were drawn at random" if own else ""
     raise MeasureError(
-        "what can be accepted is shown by gold labels of items that were drawn by design",
+        "only gold labels of items that were drawn by design show what can be accepted",
         where="gold_drawn",
         expected="the gold labels of a sample with known probabilities",
         found="a sample without gold labels yet" if drawn else found,
-        fix="bring the coders' labels in: `quaver gold STUDY --take FILE`"
+        fix="take in the coders' labels: `quaver gold STUDY --take FILE`"
         if drawn
         else "draw a sample: `quaver gold STUDY --n 200`" + random,
     )

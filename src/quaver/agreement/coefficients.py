@@ -218,9 +218,7 @@ def _of_pairs(
     kind = "own" if isinstance(weights, Mapping) else weights or ratings.level
     statistic = ratings.said(method if kind == "nominal" else f"{method}, {kind} weights")
     if ratings.values is not None and ratings.level not in BY_PAIRS and len(cell.labels) > _MOST_NUMBERS:
-        return replace(
-            statistic, reason="so many different numbers are no labels; krippendorff_alpha fits them"
-        )
+        return replace(statistic, reason="so many different numbers are not labels; use krippendorff_alpha")
     each = agreement_weights(cell.labels, ratings.level, ratings.values, weights)
     paired = _pairwise(ratings.counts, each)[1]
     statistic = replace(statistic, n=paired > 0)

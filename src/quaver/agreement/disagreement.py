@@ -407,7 +407,7 @@ def tree_distances(labels: Sequence[str], label_set: LabelSet | None) -> Floats:
     """
     if label_set is None or not any(label.parent for label in label_set.labels):
         raise MeasureError(
-            "labels without parents are in no tree",
+            "labels without parents form no tree",
             where="level",
             expected="a label set in which labels have a `parent`",
             found="tree",

@@ -36,7 +36,7 @@ def intraclass_correlation(ratings: Ratings) -> Statistic:
     cell, codes = ratings.cell, ratings.codes
     statistic = ratings.said("ICC(2,1), two-way random raters, absolute agreement of single ones")
     if ratings.values is None or ratings.level not in ("interval", "ratio"):
-        return replace(statistic, n=0, reason="labels are no numbers at this level of measurement")
+        return replace(statistic, n=0, reason="labels are not numbers at this level of measurement")
     codes = codes[:, (codes >= 0).any(0)]
     full = np.asarray((codes >= 0).all(1))
     lost = int(((codes >= 0).any(1) & ~full).sum())

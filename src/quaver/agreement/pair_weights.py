@@ -91,9 +91,9 @@ def _own(labels: Sequence[str], table: Mapping[str, Mapping[str, float]]) -> Flo
     if wrong.any():
         k, el = np.argwhere(wrong)[0].tolist()
         raise MeasureError(
-            "these are no weights of agreement",
+            "these are not weights of agreement",
             where="weights",
-            expected="1 for a label beside itself, and 0 to 1 for two others, the same both ways",
+            expected="1 for a label with itself, 0 to 1 for two labels, the same in both directions",
             found=f"{labels[k]!r} beside {labels[el]!r}: {found[k, el]:g}, the other way {found[el, k]:g}",
         )
     return found

@@ -42,13 +42,13 @@ def compare_design(source: Bundle, found: Verification) -> None:
     if resolved is not None:
         found.differing += _item_differences(source, resolved)
         if isinstance(written, Labels) and not _has_labels_of(source, written):
-            found.differing.append("annotations.parquet: not the labels that stand in the table")
+            found.differing.append("annotations.parquet: not the labels in the table")
     shows_examples = any(one["examples"] for one in lock["variants"])
     experiment = resolved or source.experiment
     is_whole = source.has_texts and (resolved is not None or not shows_examples)
     for name, value in _lock_again(source, experiment, is_whole).items():
         if lock.get(name) != value:
-            found.differing.append(f"study.lock.json: {name} is not what the bundle's other files give")
+            found.differing.append(f"study.lock.json: {name} is not what the bundle's other files imply")
     found.compared.append("study.lock.json")
     if not source.has_texts:
         found.not_compared.append("the digest of the design: the texts are not in the bundle")
@@ -102,7 +102,7 @@ def _study_file(source: Bundle, found: Verification) -> StudySource | None:
         asked["task"]["held"] = kept["task"]["held"]
     for key, value in kept.items():
         if asked[key] != value and "[left out]" not in json.dumps(value):
-            found.differing.append(f"{name}: {key} differs from what study.lock.json says of it")
+            found.differing.append(f"{name}: {key} differs from study.lock.json")
     found.compared.append(name)
     return written
 
@@ -140,7 +140,7 @@ def _item_differences(source: Bundle, resolved: Experiment) -> list[str]:
         for items in (source.experiment.items, resolved.items)
     )
     other = [name for name in {**there, **now} if there.get(name) != now.get(name)]
-    return [f"item {name}: not as the study file has it" for name in other[:_MOST]]
+    return [f"item {name}: differs from the study file" for name in other[:_MOST]]
 
 
 def _has_labels_of(source: Bundle, written: Labels) -> bool:
@@ -158,9 +158,9 @@ def _call_differences(source: Bundle, experiment: Experiment) -> list[str]:
         wrong = sum(_misplaced(plan, store, model) for model in source.served)
         asked = {identity for (identity,) in store.rows(_ENGINES)}
     if asked - {*source.identities.values()}:
-        found.append("responses.db: an answer is of another model than those of the study")
+        found.append("responses.db: an answer comes from a model that is not in the study")
     if wrong:
-        found.append(f"responses.db: {wrong:,} answers are not to the prompts and models of the study")
+        found.append(f"responses.db: {wrong:,} answers belong to none of the study's prompts and models")
     return found
 
 

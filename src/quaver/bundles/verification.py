@@ -51,7 +51,7 @@ UNKNOWN = {
     "labels": "whether the labels are those that were given: no raw answers are in the bundle",
     "withheld": "whether the labels of answers that were withheld are what these answers say",
     "table": "whether items and prompts are those of the study's own tables, which are not in the bundle",
-    "design": "whether the design stood before its results, unless you have its digest (--design)",
+    "design": "whether the design was fixed before its results, unless you have its digest (--design)",
     "digest": "whether this is the archive that was published, unless you have its digest (--digest)",
 }
 """What nobody can find out from an archive alone, by what it is about."""

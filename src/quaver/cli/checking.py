@@ -80,7 +80,7 @@ def check_command(
         f"{len(experiment.items):,} texts × {prompts} × {design.repeats:,} times = "
         f"{experiment.calls:,} calls."
     )
-    later = whole("To go on later: quaver run STUDY")
+    later = whole("To continue later: quaver run STUDY")
     _ask(prepared.study, "The check", yes=yes or bool(options["budget"]), later=later)
     with phase("Measuring"):
         verdict = prepared.verdict
@@ -196,7 +196,9 @@ def _ask(study: Study, what: str, *, yes: bool, later: str, batch: bool = False)
                 say(f"Nothing more is asked. {later}", on=errors)
                 raise typer.Exit(1)
             most, plan = plan.most, left_to_ask(study, pilot=not batch)
-            asked = f"By its first answers the rest costs {plan.costs}. Go on?" * (plan.most > most)
+            asked = f"Going by the first answers, the rest will cost {plan.costs}. Go on?" * (
+                plan.most > most
+            )
     with watching() as watch:
         outcome = study.run(watch=watch, batch=batch)
     show_outcome(outcome, study)
@@ -218,7 +220,7 @@ def label_command(
     Goes on from a check, or makes one first: its verdict says whether these labels can be used, and which
     prompts to ask. Each text gets their most frequent label, or the one that a person gave it, and a note
     where a person should look; of several fields one for each. With --error, people label a sample,
-    and you learn which labels can be accepted. Every answer is kept: after a break, the same command goes on.
+    and you learn which labels can be accepted. Every answer is kept: after a break, the same command continues.
 
     Options:
       file: Your texts: CSV, XLSX, ODS, JSON Lines or Parquet.
@@ -278,7 +280,7 @@ def label_command(
 
 def _ask_all(work: Labelling, study: Study, what: str, *, yes: bool) -> None:
     """Ask what is left of a study; without all of its answers, nothing follows."""
-    later = "The same command goes on later."
+    later = "Run the same command to continue later."
     functions = [f"{study.spec.models[0].name}={work.function}"] if callable(work.options["model"]) else None
     about(study.source.positions.path or study.folder, functions)
     if _ask(study, what, yes=yes, later=later, batch=work.options["batch"]) != "finished":

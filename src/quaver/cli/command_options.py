@@ -38,7 +38,7 @@ FunctionOption = Annotated[
 ]
 FieldOption = Annotated[
     str | None,
-    typer.Option("--field", help="One field alone, where the task has several.", metavar="FIELD"),
+    typer.Option("--field", help="Only this field, where the task has several.", metavar="FIELD"),
 ]
 FileOption = Annotated[Path | None, typer.Option(metavar="FILE")]
 FolderOption = Annotated[Path | None, typer.Option(metavar="FOLDER")]
@@ -51,7 +51,7 @@ LevelOption = Annotated[
     Level, typer.Option(help="Level of measurement; jaccard or masi for cells such as a;b.")
 ]
 SeparatorOption = Annotated[
-    str | None, typer.Option(help=r"What separates the cells, if it is not a comma: ';', '\t'.")
+    str | None, typer.Option(help=r"The separator between cells, if it is not a comma: ';', '\t'.")
 ]
 SheetOption = Annotated[
     str | None, typer.Option(help="The sheet of a spreadsheet, where several hold a table.")
@@ -80,7 +80,7 @@ def parts(text: str | None, option: str) -> tuple[str, ...]:
         raise QuaverError(
             "this is not a list",
             where=option,
-            expected='names with commas between them; one that holds a comma in double quotes: a,"b, c"',
+            expected='names separated by commas; a name that contains a comma in double quotes: a,"b, c"',
             found=text,
         )
     return tuple(found)

@@ -211,10 +211,10 @@ def _asked_with(note: str, before: Path, other: object, function: list[str] | No
     read = all(note in variant.layout for variant in noted.experiment.variants)
     if not read or "function" in [model.use for model in study.spec.models]:
         raise QuaverError(
-            "the note would not be read as it is in every prompt",
+            "the note cannot be inserted unchanged into every prompt",
             where=str(path),
             expected="one layout for all prompts with {{ instruction }} or {{ question }}, models that get "
-            "the whole prompt: a function gets the question alone",
+            "the whole prompt: a function gets only the question",
             fix="write the note into the prompts in a copy of the study file, run it, and compare the two",
         )
     with watching() as watch, stopping(noted.folder):
@@ -283,7 +283,7 @@ def gold_command(
         found, files = made, list(made.files)
         if made.known:
             say(
-                f"Your table has gold labels of {made.known:,} of the {made.drawn:,} drawn items: they count."
+                f"Your table has gold labels of {made.known:,} of the {made.drawn:,} drawn items; they count."
             )
     elif sheets:
         files = gold.sheets(form)  # type: ignore[arg-type]

@@ -123,7 +123,7 @@ def for_programs_too(function: Callable[..., None]) -> Callable[..., None]:
                     about(study, given.get("function"))
                 function(**given)
             except KeyboardInterrupt:
-                say("Interrupted; the same command goes on.", on=errors)
+                say("Interrupted; run the same command to continue.", on=errors)
                 raise typer.Exit(130) from None
             except QuaverError as error:
                 for study in studies:  # of two that are compared, the one that the error is about

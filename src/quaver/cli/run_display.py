@@ -38,7 +38,7 @@ _COMMANDS: Final[Mapping[NextStep, str]] = {
 """What to type for a next step; for all others the report shows where to begin."""
 
 
-_STOPPING: Final = "Stopping: answers on their way have a moment to come; Ctrl-C again stops at once."
+_STOPPING: Final = "Stopping: waiting a moment for answers on their way; Ctrl-C again stops at once."
 
 _LOGGED: Final = ("total", "before", "done", "errors", "rate", "left", "tokens", "money", "waits")
 """What the log says of a run's progress."""

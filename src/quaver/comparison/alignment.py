@@ -119,7 +119,7 @@ def labels_in_common(before: Study, after: Study, left_out: list[str]) -> None:
     sets = all(labels.level in OF_SETS for labels in both)
     codes = [[one.code for one in single_labels(labels)] if sets else labels.codes for labels in both]
     if not set(codes[0]) & set(codes[1]):
-        fix = "give one study the codes of the other; a label's name may be another one"
+        fix = "give one study the codes of the other; a label's name may differ"
         raise nothing_in_common("label", codes[0], codes[1], "the same label set on both sides", fix)
     left_out += _on_one_side("label", *codes)
 
@@ -186,11 +186,11 @@ def check_classes(pair: Pair, *labels: LabelSet) -> None:
     known = set(labels[0].codes).intersection(*(one.codes for one in labels))
     if strange := sorted(set(pair.before["gold"].drop_nulls()) - known):
         raise MeasureError(
-            "a class that only one of the studies knows",
+            "a class that only one of the studies has",
             where="compare",
             expected="gold labels that stand in both label sets",
             found=", ".join(strange[:5]),
-            fix="give the class the same code in both studies; its name may be another one",
+            fix="give the class the same code in both studies; its name may differ",
         )
 
 
@@ -228,7 +228,7 @@ def by_one_gold(pair: Pair) -> tuple[Pair, list[str]]:
     if not changed or before["newer"].null_count() == before.height:
         return pair, []
     before = before.with_columns(pl.col("newer").alias("gold")).drop("newer")
-    note = f"{changed:,} gold label{'s' * (changed > 1)} changed since: both sides are judged by today's."
+    note = f"{changed:,} gold label{'s' * (changed > 1)} changed since: both sides use the current ones."
     return replace(pair, before=before), [note]
 
 

@@ -114,4 +114,4 @@ def idle_knobs(instruments: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[s
 
 def idle_words(model: str, knob: str, levels: int) -> str:
     """What is said of an idle knob."""
-    return f"{knob} made no difference that the server of {model} shows: its {levels} levels are repeats"
+    return f"{knob} made no difference that the server of {model} shows: its {levels} levels count as repeats"

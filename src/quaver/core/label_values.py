@@ -79,7 +79,7 @@ class Codebook(LabelSet):
         """
         names = ", ".join(one.name for one in self.fields)
         raise SpecError(
-            "this takes the labels of one field, and the task has several",
+            "this needs the labels of one field, and the task has several",
             where="task: fields",
             expected=f"one of {names}",
             found="no field",

@@ -151,7 +151,7 @@ class FailedItems:
                 f"{self._name} failed for {len(self._items)} items in a row",
                 where=printable(self._identity()),
                 found=last,
-                fix="fix the cause, then ask for the failed calls again: `quaver run STUDY --retry-errors`",
+                fix="fix the cause, then repeat the failed calls: `quaver run STUDY --retry-errors`",
             )
 
 

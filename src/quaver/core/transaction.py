@@ -119,10 +119,10 @@ def _recover(home: Path) -> str:
     if (home / _READY).is_dir():
         names = ", ".join(place.name for staged, place in _waiting(home) if staged.is_file())
         _put_in_places(home)
-        return f"finished what a command that was stopped had written ({names})" if names else ""
+        return f"completed the files of a command that was stopped ({names})" if names else ""
     if (home / _NEXT).is_dir():
         shutil.rmtree(home / _NEXT)
-        return "removed what a command that was stopped had begun to write"
+        return "removed the unfinished files of a command that was stopped"
     return ""
 
 

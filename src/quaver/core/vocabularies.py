@@ -61,7 +61,7 @@ def _apart(
     left, right = sides
     if len(left | right) > _MOST_CODES and all(number_of(text) is not None for text in left | right):
         return QuaverError(
-            f"the labels of {names[0]} and of {names[1]} are numbers that hardly meet",
+            f"the labels of {names[0]} and of {names[1]} are numbers that hardly overlap",
             where=where,
             expected="labels of which half on one side, or more, occur on the other",
             found=f"{len(left):,} and {len(right):,} different numbers",
@@ -75,7 +75,7 @@ def _apart(
     same = shlex.quote(",".join(f"{other}={one}" for other, one in merged.items()))
     merges = f"if they mean the same: --same {same}; if not, " if 0 < len(merged) <= _SHOWN else ""
     return QuaverError(
-        f"the labels of {names[0]} and of {names[1]} hardly meet",
+        f"the labels of {names[0]} and of {names[1]} hardly overlap",
         where=where,
         expected="half of the labels of one side, or more, among those of the other",
         found=f"{names[0]}: {label_line(sorted(left))}; {names[1]}: {label_line(sorted(right))}; "

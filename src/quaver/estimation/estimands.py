@@ -224,9 +224,9 @@ def _crossed(
     if count == 0:
         why = "its prompts are not known"
     elif count == 1:
-        why = "one prompt says nothing of others"
+        why = "one prompt says nothing about others"
     elif len(left) < needed:  # it rests on a prompt of which there is one
-        why = f"without one of its {count} prompts this is not defined, so they say nothing of others"
+        why = f"without one of its {count} prompts this is not defined, so they say nothing about others"
     elif estimate.draws is None or estimate.low is None:
         why = "these prompts have no interval themselves"
     else:

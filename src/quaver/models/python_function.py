@@ -135,7 +135,7 @@ def _response(answer: object, seconds: float) -> Response:
         try:
             return Response(json.dumps(record, ensure_ascii=False), latency=seconds)
         except (TypeError, ValueError) as error:
-            return error_response(f"the function returned {kind} that is no JSON: {error}", latency=seconds)
+            return error_response(f"the function returned {kind} that is not JSON: {error}", latency=seconds)
     return error_response(f"the function returned {kind} instead of a text", latency=seconds)
 
 

@@ -246,7 +246,7 @@ def stated_over_token(kind: FigureKind, answers: Answers, table: Rows) -> Panels
                 where: Row = {"panel": f"{one.name}, {model}", "series": name}
                 rows.append({**where, "x": part["confidence"], "y": part["right"], **interval})
     ends = (0.0, 1.0)
-    perfect = [(None, "dashed: as sure as right", None)]
+    perfect = [(None, "dashed: perfect calibration", None)]
     look: dict[str, Any] = {"x_ends": ends, "y_ends": ends, "percent": "xy", "references": perfect}
     return Panels(plane, rows, _PLANE, look={"across": "confidence", "up": "right answers", **look})
 

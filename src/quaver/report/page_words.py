@@ -241,5 +241,5 @@ def completeness(collection: Mapping[str, Any]) -> str:
     if missing > 0:
         return f"{count(missing, 'call')} of the design {'have' if missing > 1 else 'has'} no answer yet"
     if collection.get("outside"):
-        return "Every call of the design as it now is has an answer; more was asked than it holds"
-    return "The whole design was collected; no rule ended it early"
+        return "Every call of the current design has an answer; others, no longer part of it, have one too"
+    return "The whole design was collected; no rule ended collection early"

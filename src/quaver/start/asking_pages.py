@@ -41,7 +41,7 @@ async def plan(page: StepPage) -> None:
     rows = len(begun.table.rows)
     page.title(
         "What will be asked?",
-        "Each text is asked about in other words, with the labels in another order, and again.",
+        "Each text is asked about with paraphrases, with the labels in another order, and more than once.",
     )
 
     async def show() -> None:
@@ -99,13 +99,13 @@ async def _show_plan(page: StepPage, change: Any, prepared: Check, forecast: For
         "Answered already": f"{forecast.stored:,}",
         "Price of the rest": cost_of(forecast, money),
         "Time": time,
-        "Expected width": f"{assumed_width(drawn):.2f} at most, of a share’s 95% interval",
+        "Expected width": f"the 95% interval of a share is at most {assumed_width(drawn):.2f} wide",
     }
     if by_hand:
         width = assumed_width(by_hand)
-        rows["With a gold label"] = f"{by_hand:,} texts: for accuracy {width:.2f} at most"
+        rows["With a gold label"] = f"{by_hand:,} texts: that of accuracy is at most {width:.2f} wide"
     facts_table(("what", "how much"), rows.items())
-    with ui.expansion("What each part was taken for, and why"):
+    with ui.expansion("What each column is used for, and why"):
         taken = [(decision.role, decision.column, decision.why) for decision in prepared.taken]
         facts_table(("taken for", "what", "why"), taken)
 
@@ -114,7 +114,7 @@ async def _show_plan(page: StepPage, change: Any, prepared: Check, forecast: For
         page.go("run")
 
     if forecast.stored == forecast.calls:
-        main_button("All is answered: see the verdict", lambda: page.go("verdict"))
+        main_button("All answers are in: see the verdict", lambda: page.go("verdict"))
     else:
         main_button(ask_for(forecast, money), ask)
 
@@ -127,7 +127,7 @@ def _show_questions(page: StepPage, change: Any, prepared: Check) -> bool:
             model = page.begun.options.get("model", BUNDLED)
             other_button("Have the model reword your question", lambda: change(paraphrase_with=model))
         return True
-    other_button("Vary only what stands before your question", lambda: change(paraphrase_with=None))
+    other_button("Vary only what comes before your question", lambda: change(paraphrase_with=None))
     if study.source.lacks_paraphrases:
 
         async def write() -> None:
@@ -138,7 +138,7 @@ def _show_questions(page: StepPage, change: Any, prepared: Check) -> bool:
         return False
     texts = {one.instruction: str(one.covariates.get("flags", "")) for one in study.experiment.variants}
     facts_table(
-        ("question", "what it lacks"), texts.items(), "The model’s words for your question: read them"
+        ("question", "what it lacks"), texts.items(), "The model’s paraphrases of your question: read them"
     )
     return True
 
@@ -217,7 +217,7 @@ class RunPanel:
             if status.left is not None:
                 parts.append(f"about {duration(status.left)} left")
             if not self.page.site.asking.runs(self.path):
-                parts.append(f"asked by process {status.process}, which was begun in another place")
+                parts.append(f"asked by process {status.process}, which was started elsewhere")
         elif status.answered < status.total:
             parts.append("paused")
         return ", ".join(parts)
@@ -234,7 +234,9 @@ def _show_tables(status: StudyStatus) -> None:
 async def asked(page: StepPage) -> None:
     """The fifth step."""
     folder = page.begun.folder
-    page.title("Asking", "You can close this page: asking goes on. Nothing that is answered is asked again.")
+    page.title(
+        "Asking", "You can close this page: asking continues. No question that was answered is asked again."
+    )
     panel = RunPanel(page, folder, lambda: main_button("See the verdict", lambda: page.go("verdict")))
     await panel.build()
     page.command(shlex.join(["quaver", "run", folder.name]), shlex.join(["quaver", "status", folder.name]))

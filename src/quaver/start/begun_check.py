@@ -178,7 +178,10 @@ class BegunCheck:
             self._source, self.options = str(kept["source"]), dict(kept["options"])
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise StoreError(
-                "what was begun cannot be read", where=str(path), found=str(error), fix="remove the file"
+                "this check cannot be read",
+                where=str(path),
+                found=str(error),
+                fix="remove the file",
             ) from error
 
     def is_stale(self) -> bool:
@@ -210,7 +213,7 @@ class BegunCheck:
         """The table of texts."""
         if not self._source:
             raise QuaverError(
-                "this study was not begun in the browser",
+                "this study was not started in the browser",
                 where=str(self.folder),
                 fix=f"change {self.folder / _STUDY} in an editor; asking, verdict and labels are shown here",
             )

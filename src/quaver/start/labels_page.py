@@ -80,9 +80,9 @@ class _Labelling:
         words(
             "p",
             "Leave it empty for labels without a promise. "
-            "With it, people label a sample that is drawn for them.",
+            "If you fill it in, people label a sample that is drawn for them.",
         ).classes("qv-small")
-        self.anyway = ui.checkbox("Label although the check says “do not use”")
+        self.anyway = ui.checkbox("Label even though the check says “do not use”")
         self.place = ui.element("div").classes("qv-place")
         self.page.command(self._typed())
         with self.place:
@@ -191,7 +191,10 @@ class _Labelling:
         with self._anew():
             _show_labelled(self.page, labelled)
             if labelled.sheets or self.error.value:
-                words("p", "Sheets that people have filled in come back here; then the promise is made.")
+                words(
+                    "p",
+                    "Upload the sheets that people filled in, to see which labels can be accepted.",
+                )
                 upload_box("Take back a sheet", self._take, _MOST_BYTES, self.page)
 
     def _write(self) -> Labelled:

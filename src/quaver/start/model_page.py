@@ -66,10 +66,10 @@ def _other(page: StepPage) -> None:
     held = ui.input(label=options_in(CheckOptions)["key_from"][1].help.rstrip("."))
     key = ui.input(label="Key (only where the environment has none)", password=True)
     keep = ui.checkbox("Keep the key in the system’s keyring")
-    plain = ui.checkbox("Send texts to this address although nothing encrypts them (http://)")
+    plain = ui.checkbox("Send texts to this address although they are not encrypted (http://)")
     for one in (provider, name, url, held, key):
         one.props("outlined dense").classes("qv-wide")
-    words("p", "A key is never written into the study’s folder, and shown on no page.").classes("qv-small")
+    words("p", "A key is never written to the study’s folder and never shown on a page.").classes("qv-small")
 
     def take() -> bool:
         service, where = provider.value, url.value.strip().rstrip("/")

@@ -78,7 +78,7 @@ def _show_next(page: StepPage, card: Card, *, unfinished: bool) -> None:
         "codebook": ("Edit the codebook and ask again", edit),
         "judge": ("Judge texts by hand", judge),
         "run": ("Go on asking", lambda: page.go("run")),
-        "reader": ("Read the answers in another way", lambda: page.go("plan")),
+        "reader": ("Read the answers with another evaluator", lambda: page.go("plan")),
     }
     first = _BEST.get(card.step, "codebook")
     if not unfinished and first != "run":

@@ -119,7 +119,7 @@ def part_of(experiment: Experiment, canary: Canary, models: Mapping[str, Model])
         known = item in items and variant in variants
         if not known or _seen(writers[variant], items[item]) != seen:
             raise QuaverError(
-                "the study has changed under its canary: a prompt is not what was asked at first",
+                "the study has changed since its canary was locked: a prompt is not what was asked at first",
                 where="watch",
                 expected="the prompts that are locked in watch/canary.json",
                 found=f"item {item}, {variant}",

@@ -22,10 +22,10 @@ def said(*estimates):
 @pytest.mark.parametrize(
     ("ends", "words"),
     [
-        ((0.1, 0.3), "People agree better with each other than with the model"),
-        ((-0.3, -0.1), "People agree better with the model than with each other"),
-        ((-0.1, 0.3), "or the study cannot tell"),
-        ((None, None), "People agree with each other with an alpha of 0.60"),
+        ((0.1, 0.3), "Coders agree better with each other than with the model"),
+        ((-0.3, -0.1), "Coders agree better with the model than with each other"),
+        ((-0.1, 0.3), "as far as the study can tell"),
+        ((None, None), "Coders agree with each other at an alpha of 0.60"),
     ],
 )
 def test_a_difference_is_claimed_only_where_its_interval_excludes_none(ends, words):

@@ -49,7 +49,7 @@ def test_a_model_that_thinks_aloud_has_the_verdict_of_its_labels(tmp_path):
         (one.kind, one.reason) for one in plain.recommendations
     ]
     assert "30%" not in plain.reading
-    assert plain.reading.startswith("100% of the answers are a label alone; 0% name several")
+    assert plain.reading.startswith("100% of the answers are just a label; 0% name several")
     assert "name several" in aloud.reading
 
 

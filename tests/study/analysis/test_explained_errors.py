@@ -104,7 +104,7 @@ def test_hand_labels_that_others_drew_correct_shares_and_the_paragraph_says_so(t
     assert 0.03 < yes.high - yes.low < 0.2
     study.report()
     page = (tmp_path / "study" / "report.html").read_text(encoding="utf-8")
-    assert "corrected by the gold labels, of items drawn at random" in page
+    assert "corrected for labelling errors with the gold labels of items drawn at random" in page
 
 
 def test_a_declared_probability_weighs_each_hand_label(tmp_path):

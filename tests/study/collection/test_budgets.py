@@ -48,7 +48,7 @@ class Bank:
             self.most = max(self.most, self._now)
         time.sleep(0.002)
         said = json.dumps(body)
-        if "number" not in said and "instruction" in said.lower():  # it is to be put in other words
+        if "number" not in said and "instruction" in said.lower():  # it is to be reworded
             text = f"Please say whether text {n} is positive or negative."
         else:
             text = '{"a": "pos", "b": "pos"}' if "json" in said else "pos"

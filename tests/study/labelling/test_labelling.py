@@ -184,7 +184,7 @@ def test_labels_that_should_not_be_used_are_an_error_unless_one_insists(texts):
         labelled(texts, bad)
     found = labelled(texts, bad, anyway=True)
     assert dict(found.notes)["Warning"]
-    assert "in spite of it" in Path("texts-labelled.txt").read_text()
+    assert "These labels were made anyway" in Path("texts-labelled.txt").read_text()
 
 
 def test_edits_of_the_labelled_copy_are_not_written_over(again):
@@ -270,7 +270,7 @@ def test_a_regression_that_the_study_asks_for_is_corrected_too(texts):
     (said,) = [text for head, text in found.notes if head == "Regression"]
     assert said.startswith("“party” ")
     assert "in the true labels" in said
-    assert "With the errors of the labels corrected by this sample" in found.study.paper().details
+    assert "corrected for labelling errors with this sample" in found.study.paper().details
     assert said in found.study.paper().details
 
 

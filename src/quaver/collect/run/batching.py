@@ -264,7 +264,7 @@ class Batching:
             self._batches.change(batch, note=fault.reason)
         except Gone as gone:
             if batch.cancelling:
-                self._close(batch, "cancelled", f"the provider does not know it any more: {gone}")
+                self._close(batch, "cancelled", f"the provider no longer knows it: {gone}")
             else:
                 self._fail(batch, _unknown(batch, str(gone)))
         except ModelError as error:
@@ -319,7 +319,7 @@ class _Results:
                 self._write()
         self._write()
         if self.foreign and not seen:
-            raise Gone("what was taken for it is another batch")
+            raise Gone("another batch was mistaken for it")
         there = look.done + look.refused
         if out and executed < there and batch.incomplete < _MOST_INCOMPLETE:
             self._batches.change(batch, incomplete=batch.incomplete + 1)

@@ -219,7 +219,7 @@ def without_words(entries: Iterable[Entry]) -> list[str]:
         counted = {"calls": entry.calls, "speechless": int(entry.speechless), "empty": int(entry.empty)}
         sums[entry.model] += Counter(counted if entry.placed else {})
     speechless = [
-        f"{one['speechless']:,} answers of {model} stopped while it was still thinking: raise `max_tokens`"
+        f"{one['speechless']:,} answers of {model} stopped while it was thinking: raise `max_tokens`"
         for model, one in sums.items()
         if one["speechless"]
     ]

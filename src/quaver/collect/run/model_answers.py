@@ -128,7 +128,7 @@ class _Given:
             raise _breach("it gave " + printable(answered))
         request = self._find(answered[0])
         if request is None:
-            raise _breach("it answered a request that it was not given, or one twice")
+            raise _breach("it answered a request that it was not given, or answered one twice")
         return request, valid_responses(request, answered[1])
 
     def rest(self, response: Response) -> Iterator[Sequence[Answered]]:

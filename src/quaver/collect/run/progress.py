@@ -418,13 +418,13 @@ def kind_of(error: str | None) -> str:
 _AGAIN: Final = "ask again for what failed"
 _TO_DO: Final = (
     (r"HTTP 429", "ask again later, or with fewer calls at once: the server takes no more"),
-    (r"HTTP 5|no answer within|Connect|Read|Remote", f"see that the server runs, then {_AGAIN}"),
+    (r"HTTP 5|no answer within|Connect|Read|Remote", f"check that the server is running, then {_AGAIN}"),
     (r"context overflow|prompt of #", "shorten these texts, or take a model with a larger context"),
     (
         r"the reply|the request was refused|refused by the provider",
         f"read what the server says in its log; {_AGAIN}",
     ),
-    (r"the function returned|\w*(Error|Exception)$", f"repair the function or the program, then {_AGAIN}"),
+    (r"the function returned|\w*(Error|Exception)$", f"fix the function or the program, then {_AGAIN}"),
 )
 """What to do about errors, by the beginning of their kind."""
 

@@ -52,7 +52,7 @@ REPAIR = (
     "put back a backup of responses.db; without one, move it into a folder of its own and name that folder "
     "under `reuse:`: the next run takes over every answer that is whole, and asks for the rest"
 )
-_UNWRITABLE = "let the study's folder be written to, or move it to where it may be, and run again"
+_UNWRITABLE = "make the study's folder writable, or move it to a place that is, and run again"
 _BY_ERRNO = dict.fromkeys((errno.EROFS, errno.EACCES, errno.EPERM), _UNWRITABLE)
 _NO_STORE = f"move the file away: it holds no responses (if it once did, {REPAIR})"
 

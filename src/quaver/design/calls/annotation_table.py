@@ -172,7 +172,7 @@ def _confidence(column: str, rows: Sequence[Row]) -> pl.Series:
         if text and not (value is not None and 0 <= value <= 1):
             where = f"{row.where}: {column}"
             raise ItemError(
-                "this is no confidence", where=where, expected="0 to 1, or nothing", found=text[:80]
+                "this is not a confidence", where=where, expected="0 to 1, or nothing", found=text[:80]
             )
     return found
 

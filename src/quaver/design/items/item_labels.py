@@ -181,12 +181,16 @@ def notes_on_gold(spec: ItemsSpec, items: Sequence[Item]) -> list[str]:
     notes = []
     if beside := sum(item.beside for item in items):
         added = f"{beside:,} of the {len(items):,} items were added to a random sample for their gold labels"
-        notes.append(f"{added}: measures of correctness alone count them.")
+        notes.append(f"{added}: only measures of correctness count them.")
     if spec.gold and spec.gold.coders:
         *first, last = spec.coders
         without = [item for item in items if item.gold is None]
         tied = sum(any(map(item.groups.get, spec.coder_columns)) for item in without)
-        tie = f"labels tie in {tied:,} of {len(items):,} items, which have none" if tied else "no labels tie"
+        tie = (
+            f"labels tie in {tied:,} of {len(items):,} items, so these have no gold label"
+            if tied
+            else "no labels tie"
+        )
         if len(without) > tied:
             tie += f"; {len(without) - tied:,} have no coder's label"
         most = f"the one that most of {', '.join(first)} and {last} gave; {tie}"

@@ -101,7 +101,7 @@ def main() -> None:
         for line in lines(path, wanted, most_bytes, *others):
             sys.stdout.write(f"{json.dumps(line)}\n")
     except (_TooLarge, MemoryError) as error:
-        last = {"large": str(error) or "more than there is memory for"}
+        last = {"large": str(error) or "more than fits into memory"}
     except BaseException as error:  # a panic of the engine is no Exception
         kind = "large" if re.search("overflow|exceeded", str(error)) else "damaged"
         last = {kind: " ".join(str(error).split())[:200] or type(error).__name__}

@@ -99,7 +99,7 @@ def _engine(path: Path, sheet: str | None) -> Generator[Any, None, None]:
             "this spreadsheet is too large",
             where=str(path),
             expected=f"at most {MOST_SHEETS:,} sheets, {MOST_CELLS:,} cells, {MOST_BYTES:,} bytes of cells",
-            found=last.get("large", "more than there is memory for"),
+            found=last.get("large", "more than fits into memory"),
             fix="delete what is far from the table, or save the table as CSV or Parquet",
         )
 

@@ -93,9 +93,9 @@ def _read_r(path: Path) -> pl.DataFrame:
         raise
     except Exception as error:  # a list, a model, a damaged file
         raise ItemError(
-            "this file of R holds no data frame alone",
+            "this R file does not hold a single data frame",
             where=str(path),
-            expected="what saveRDS writes of a data frame",
+            expected="a data frame written by saveRDS",
             found=str(error)[:200],
             fix="write the data frame from R: write.csv(…), or arrow::write_parquet(…)",
         ) from None
@@ -113,7 +113,9 @@ def _read(path: Path, **how: Any) -> tuple[pl.DataFrame, Any]:
     except OSError:
         raise
     except Exception as error:  # a damaged file raises any error of the library's
-        raise ItemError("this is no file of SPSS or Stata", where=str(path), found=str(error)[:200]) from None
+        raise ItemError(
+            "this is not an SPSS or Stata file", where=str(path), found=str(error)[:200]
+        ) from None
     return frame, meta
 
 
@@ -122,7 +124,7 @@ def _library(name: str = "pyreadstat") -> Any:
         return import_module(name)
     except ImportError:
         raise ItemError(
-            "files of SPSS, Stata and R need a library",
+            "SPSS, Stata and R files need a library",
             expected=name,
             found="it is not installed",
             fix='pip install "quaver[stats]", or save the table as CSV',

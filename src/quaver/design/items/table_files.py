@@ -163,7 +163,7 @@ def _translated(path: Path, encoding: str, hint: str) -> Iterator[None]:
         ) from None
     except MemoryError:
         raise ItemError(
-            "this file needs more memory than there is",
+            "this file needs more memory than is available",
             where=str(path),
             fix="split it, or use a larger machine",
         ) from None
@@ -316,7 +316,7 @@ def _rows_of(records: list[tuple[int, dict[str, Any]]], file: str, place: str) -
     odd = next((name for name in columns if _HALF.search(name)), None)
     if odd is not None:
         raise ItemError(
-            "the name of a column holds half a character",
+            "the name of a column contains half a character",
             where=file,
             expected="names that UTF-8 can hold",
             found=ascii(odd)[:80],

@@ -126,13 +126,13 @@ class LabelledSpec(Part):
             line = [label.code]
             while parent := parents.get(line[-1]):
                 if parent in line:
-                    problem = "a label falls under itself"
+                    problem = "a label is its own ancestor"
                     found = " under ".join([*line, parent])
                     raise PlacedError(problem, "labels", index, "parent", found=found)
                 line.append(parent)
         if self.level == "tree" and self.labels and not parents:
             fix = "write, for example, `labels: [work, {code: wages, parent: work}]`"
-            raise PlacedError("labels without parents are in no tree", "level", found="tree", fix=fix)
+            raise PlacedError("labels without parents form no tree", "level", found="tree", fix=fix)
         return self
 
     @property

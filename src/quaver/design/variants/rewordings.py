@@ -76,7 +76,7 @@ class Paraphrases:
         self._engines: dict[str, Paraphraser] = {}
         if each is not None and ("model" in options or not each or len(set(each)) < len(each)):
             raise SpecError(
-                "models that reword for themselves are named once each, in place of `model`",
+                "models that write their own paraphrases are each named once, instead of `model`",
                 where="each",
                 expected="names of the study's models",
                 found=str(list(each)),

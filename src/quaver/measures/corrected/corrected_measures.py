@@ -98,7 +98,7 @@ def corrected_score(data: MeasureInput) -> Iterator[Estimate]:
     The mean of the gold scores, each weighted by one over its probability of being drawn, less λ times what
     the mean score of all prompts and models says of these items beyond what it says of all items. Labels that
     are no numbers count by their places, from 1. With ``by: [system]``, a column of items, it is each
-    system's score. Undefined where the labels are no numbers and the label set has no order, and where the
+    system's score. Undefined where the labels are not numbers and the label set has no order, and where the
     gold scores do not vary. In ``details``: ``naive`` (the judge's own mean under each prompt: the lowest,
     the highest and their mean), ``gold_alone``, ``effective_gold``.
 
@@ -128,7 +128,7 @@ def _scores(data: MeasureInput) -> Iterator[Estimate]:
         )
         if numbers is None:
             yield gold.cell.estimated(
-                replace(shape, reason="the labels are no numbers", excluded=gold.excluded)
+                replace(shape, reason="the labels are not numbers", excluded=gold.excluded)
             )
         else:
             ends = float(numbers.min(initial=np.inf)), float(numbers.max(initial=-np.inf))

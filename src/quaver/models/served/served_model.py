@@ -218,7 +218,7 @@ class ServedModel(Defaults):
                 f"the key in {self._key} belongs to another address, and is not sent to this one",
                 where=self._url,
                 expected=f"{self._usual}, or an address that is named for it",
-                fix=f"if it is meant for this address, say so: `key: {self._key}` beside the model, or "
+                fix=f"if it is meant for this address, confirm it: `key: {self._key}` beside the model, or "
                 f"--key-from {self._key}; otherwise name the variable that holds this address's key",
             )
         if not secret and self._wire.server.needs_key:

@@ -35,9 +35,7 @@ def section_sentences(results: Results) -> dict[Section, list[Markup]]:
         "conclusions": list(_conclusions(results)),
     }
     if results.coarsest("intra_pss") or results.coarsest("inter_pss"):
-        bar = (
-            f"α is 1 if no label changes and 0 if they agree by chance; below {STEADY}, do not build on them."
-        )
+        bar = f"α is 1 if no label changes and 0 if labels agree by chance; below {STEADY}, do not rely on them."
         sentences["stability"] = [escape(bar)]
     return sentences
 

@@ -392,7 +392,7 @@ def consent_missing(plan: Forecast) -> QuaverError:
         "this would spend money, and nobody has agreed to it",
         where=", ".join(forecast.model for forecast in plan.models),
         found=f"{plan.calls - plan.stored:,} calls for {plan.costs}",
-        fix="agree with --yes, or say what it may cost at most with --budget",
+        fix="agree with --yes, or set a limit with --budget",
     )
 
 

@@ -125,16 +125,16 @@ def write_check_file(path: Path, text: str, *, replaces: bool = True) -> None:
             return
         if there != MODELINE + sealed(there.removeprefix(MODELINE).partition(f"\n{_SEAL}")[0]):
             raise QuaverError(
-                "this study file was edited, and the check would write over it",
+                "this study file was edited, and the check would overwrite it",
                 where=str(path),
-                fix=f"`quaver run {shlex.quote(str(path.parent))}` goes on from it; "
+                fix=f"`quaver run {shlex.quote(str(path.parent))}` continues from it; "
                 "--to FOLDER starts another check",
             )
         if not replaces and _asked(there) != _asked(MODELINE + text):
             raise QuaverError(
                 "there is a check of these texts, and these options ask for another one",
                 where=str(path.parent),
-                fix="leave the options of a check out to go on from it; --to FOLDER starts another check",
+                fix="leave out the options of a check to continue it; --to FOLDER starts another check",
             )
     with writing(path.parent):
         write_with_schema(path, text)

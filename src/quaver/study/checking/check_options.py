@@ -53,7 +53,7 @@ class CheckOptions(TableOptions, total=False):
         language: That of the words that Quaver adds to the prompts, by its code: ``de``, ``fr``, ``zh``. Left
             out, it is that of the instruction, or of the texts.
         n: How many texts to ask about: they are drawn at random. Where others have gold labels, up to twice
-            as many of these are asked about too, for the figures about correctness alone.
+            as many of these are asked about too, for the figures about correctness only.
         prompts: How many prompts: the instruction in other words and, from four on, each of these with the
             labels in two orders.
         repeats: How often each prompt asks about each text: twice, or five times where your function takes no
@@ -77,7 +77,7 @@ class CheckOptions(TableOptions, total=False):
     key_from: Annotated[str | None, Option("The environment variable with that address's key.")]
     price: Annotated[str | None, Option("US dollars a million tokens, read/written: 0.15/0.60, or 0.")]
     effort: Annotated[str | None, Option("How much the model thinks first: low, medium, high.")]
-    max_tokens: Annotated[int | None, Option("The longest answer, thinking not included.", least=1)]
+    max_tokens: Annotated[int | None, Option("The longest answer in tokens, without thinking.", least=1)]
     gold: Annotated[str | None, Option("The column of gold labels, if you have one.")]
     hand_labels: Annotated[
         Literal["random", "chosen"] | None, Option("How the texts with gold labels were picked.")
@@ -85,17 +85,17 @@ class CheckOptions(TableOptions, total=False):
     fields: Annotated[Sequence[str], Option("Columns of several variables: tone,topics,amount.", ())]
     coders: Annotated[Sequence[str], Option("The columns of several coders: anna,ben.", ())]
     id: Annotated[str | None, Option("The column of unique ids.")]
-    group: Annotated[str | None, Option("The column of texts that belong together: author.")]
+    group: Annotated[str | None, Option("The column that says which texts belong together: author.")]
     compare: Annotated[Sequence[str], Option("Compare the texts by these columns: party,language.", ())]
-    ignore: Annotated[Sequence[str], Option("Columns to leave out of account.", ())]
+    ignore: Annotated[Sequence[str], Option("Columns to ignore.", ())]
     instruction: Annotated[str | None, Option("What to ask about each text.")]
-    paraphrase_with: Annotated[str | None, Option("A model that puts your instruction in other words.")]
+    paraphrase_with: Annotated[str | None, Option("A model that rewords your instruction.")]
     language: Annotated[str | None, Option("The language of the prompts: de, fr, zh.")]
-    n: Annotated[int, Option("Ask about this many texts, and those with gold labels.", 50, least=1)]
+    n: Annotated[int, Option("Ask about this many texts, plus those with gold labels.", 50, least=1)]
     prompts: Annotated[int, Option("Ask with this many prompts.", 10, least=1)]
-    repeats: Annotated[int | None, Option("Ask each prompt this often; twice by default.", least=1)]
+    repeats: Annotated[int | None, Option("How often to ask each prompt; twice by default.", least=1)]
     evaluator: Annotated[str | None, Option("Read the answers with this evaluator.")]
-    temperature: Annotated[float, Option("0 takes the most likely answer.", 0.0, least=0)]
+    temperature: Annotated[float, Option("The temperature; 0 takes the most likely answer.", 0.0, least=0)]
     to: Annotated[str | Path | None, Option("The folder for answers and report.")]
     budget: Annotated[float | None, Option("Spend at most this many US dollars.", above=0)]
-    seed: Annotated[int, Option("Draws another sample.", 0)]
+    seed: Annotated[int, Option("The seed; another one draws another sample.", 0)]

@@ -138,7 +138,7 @@ def _find_labels(table: Table, found: TextTable, rules: LabelRules) -> None:
         (why,) = [one.why for one in table.taken if one.column == coders[0]]
         gold, coders = table.take("gold", coders[0], why), []
     elif coders and not gold:
-        why = "the label of most coders counts as the true one"
+        why = "the label of most coders counts as the gold label"
         table.taken.append(Decision("gold", "(most coders)", why))
     found.gold, found.coders = gold, tuple(coders)
 

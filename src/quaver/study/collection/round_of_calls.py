@@ -374,12 +374,12 @@ def _check_pilot(study: StudyFile, store: Store, model: str, calls: Sequence[Cal
         counted = ", ".join(f"{count} {kind}" for kind, count in faults.most_common())
         said = next((response.error for response in responses if response.error), "")
         raise ModelError(
-            f"{wrong} of the first {len(rows)} answers of {model} are of no use",
+            f"{wrong} of the first {len(rows)} answers of {model} are unusable",
             where=study.where,
             expected="a label in nine of ten answers, before the rest is paid for",
             found=f"{counted}: {said[:_LONGEST]}" if said else counted,
             fix="read them with `quaver export STUDY answers.csv`, and change prompt, labels or max_tokens; "
-            "to go on as it is, run again: nothing is asked twice",
+            "to continue anyway, run again: nothing is asked twice",
         )
 
 

@@ -33,7 +33,7 @@ class TableOptions(TypedDict, total=False):
     """
 
     encoding: Annotated[str | None, Option("Encoding of a text file.")]
-    separator: Annotated[str | None, Option(r"What separates the cells, if it is not a comma: ';', '\t'.")]
+    separator: Annotated[str | None, Option(r"The separator between cells, if it is not a comma: ';', '\t'.")]
     sheet: Annotated[str | None, Option("The sheet of a spreadsheet, where several hold a table.")]
     quote: Annotated[Literal["none"] | None, Option("none: quotation marks are text like any other.")]
     unlabelled: Annotated[Sequence[str], Option("Other cells that mean “no label”, such as 99.", ())]
@@ -103,7 +103,7 @@ class ImportOptions(TableOptions, total=False):
     hand_labels: Annotated[
         Literal["random", "chosen"] | None, Option("How the texts with gold labels were picked.")
     ]
-    group: Annotated[str | None, Option("The column of texts that belong together: author.")]
+    group: Annotated[str | None, Option("The column that says which texts belong together: author.")]
     compare: Annotated[str | Sequence[str], Option("Compare the texts by these columns: party.", ())]
     ignore: Annotated[str | Sequence[str], Option("The columns to ignore.", ())]
     labels: Annotated[Sequence[str], Option('The label set, in order: a,b,"c, d". By default all found.', ())]
@@ -113,8 +113,8 @@ class ImportOptions(TableOptions, total=False):
     level: Annotated[
         Literal["nominal", "ordinal", "interval", "ratio"] | None, Option("Level of measurement.")
     ]
-    twice: Annotated[Twice, Option("Of rows that no column tells apart: error or repeat.", "error")]
-    outside: Annotated[Outside, Option("Of labels outside --labels: error or no-label.", "error")]
+    twice: Annotated[Twice, Option("What rows are that no column tells apart: error or repeat.", "error")]
+    outside: Annotated[Outside, Option("What labels outside --labels are: error or no-label.", "error")]
 
 
 def written_in(options: Mapping[str, Any]) -> dict[str, str]:

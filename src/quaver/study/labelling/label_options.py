@@ -29,12 +29,12 @@ class LabelOptions(CheckOptions, total=False):
         out: The labelled copy of the table.
     """
 
-    check: Annotated[str | Path | None, Option("Go on from this check: its folder.")]
+    check: Annotated[str | Path | None, Option("The folder of the check to continue from.")]
     votes: Annotated[int | None, Option("Ask this many prompts about each text.", least=1)]
     error: Annotated[Any, Option("Accept labels of which at most this share is wrong, such as 5%.")]
     by_hand: Annotated[int | None, Option("Texts that people label for that promise.", least=1)]
-    returned: Annotated[Sequence[str | Path], Option("Take back files of people's labels.", ())]
+    returned: Annotated[Sequence[str | Path], Option("Files of labels that people have returned.", ())]
     backfill: Annotated[Any, Option("A second model for texts to which the first gives no label.")]
-    anyway: Annotated[bool, Option("Label although the check says “do not use”.", False)]
+    anyway: Annotated[bool, Option("Label even if the check says “do not use”.", False)]
     batch: Annotated[bool, Option("Ask in batches, at the provider's lower price.", False)]
     out: Annotated[str | Path | None, Option("The labelled copy of the table.")]

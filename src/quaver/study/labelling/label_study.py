@@ -93,7 +93,7 @@ def chosen_prompts(
     used = {name: one for name, one in best.items() if anyway or one.kind != "do not use"}
     deviating = {prompt for one in used.values() for prompt in one.prompts}
     voting = tuple([name for name in ids if name not in deviating] or ids)[: votes or PROMPTS]
-    why = "where their labels differ, a person should look" if len(voting) > 1 else "the only one"
+    why = "where their labels differ, a person should check" if len(voting) > 1 else "the only one"
     return {
         name: PromptChoice((one.prompt,), "the check recommends this prompt alone", one)
         if one.prompt and not votes

@@ -368,9 +368,9 @@ class Labelling:
             kept = self.study.source.files.read(_WRITTEN)
             if target.samefile(source) or kept.get("sha256") != sha256(target.read_bytes()).hexdigest():
                 raise QuaverError(
-                    "this file would be written over",
+                    "this file would be overwritten",
                     where=str(target),
-                    expected="a labelled copy as it was written last, or no file",
+                    expected="a labelled copy that has not changed since it was written, or no file",
                     found="a file that was changed since, or that something else wrote",
                     fix="move it away, or name another one with --out",
                 )
@@ -410,7 +410,7 @@ def _share(given: Any) -> float | None:
         share = 0.0
     if not 0 < share < 1:
         raise QuaverError(
-            "this is no share of wrong labels", where="error", expected="such as 5% or 0.05", found=text
+            "this is not a share of wrong labels", where="error", expected="such as 5% or 0.05", found=text
         )
     return share
 

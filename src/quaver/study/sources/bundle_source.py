@@ -94,7 +94,7 @@ def fitting_together(path: Path) -> Iterator[None]:
         raise
     except (Exception, pl.exceptions.PanicException) as error:  # polars panics outside of Exception
         found = f"{type(error).__name__}: {error}"
-        raise _unusable("the parts of this bundle do not fit each other", str(path), found) from error
+        raise _unusable("the parts of this bundle do not fit together", str(path), found) from error
 
 
 def _part(path: Path) -> Any:
@@ -134,7 +134,7 @@ def _unusable(problem: str, where: str, found: str) -> StoreError:
     return StoreError(
         problem,
         where=where,
-        expected="a bundle as `quaver bundle` makes it",
+        expected="a bundle made by `quaver bundle`",
         found=found[:300],
         fix="download it again",
     )
@@ -181,7 +181,7 @@ class Bundle(StudySource):
             known = condition.variant in variants and condition.model in lock["models"]
             quoted = condition.parent is None or 0 <= condition.parent < len(lock["conditions"])
             if not known or not quoted or not 0 <= condition.repeats < 2**31:
-                raise _misshapen(path, f"conditions.{index} names what there is not")
+                raise _misshapen(path, f"conditions.{index} refers to something that does not exist")
         self._document, self._lock = document, lock
         super().__init__(*_study_in(self._document), folder)
         self.withheld = len(places_in(folder))

@@ -87,7 +87,7 @@ export function verdict({reading, readings, item, gold, modal, is: known, evalua
   if (reading.truncated) notes.push(["cut off at max_tokens"]);
   if (reading.looping) notes.push(["repeats itself until it ends"]);
   const others = (readings || []).length > 1
-    ? made("details", {class: "readings"}, made("summary", {}, agreed(readings) ? `All ${readings.length} ways to read it agree` : `The ${readings.length} ways to read it differ`), made("ul", {}, ...readings.map((one) => made("li", {}, made("button", {type: "button", class: "link", "aria-pressed": String(one.evaluator === evaluator), onclick: () => chooseEvaluator(one.evaluator)}, one.evaluator), ": ", one.label !== null ? legend.labelChip(one.label) : STATUS_WORDS[one.status] || one.status, one.reason ? made("span", {class: "soft"}, ` ${one.reason}`) : null))))
+    ? made("details", {class: "readings"}, made("summary", {}, agreed(readings) ? `All ${readings.length} evaluators agree` : `The ${readings.length} evaluators differ`), made("ul", {}, ...readings.map((one) => made("li", {}, made("button", {type: "button", class: "link", "aria-pressed": String(one.evaluator === evaluator), onclick: () => chooseEvaluator(one.evaluator)}, one.evaluator), ": ", one.label !== null ? legend.labelChip(one.label) : STATUS_WORDS[one.status] || one.status, one.reason ? made("span", {class: "soft"}, ` ${one.reason}`) : null))))
     : null;
   return made("div", {class: "reading"}, made("p", {class: "label"}, chip), notes.length ? made("ul", {class: "notes"}, ...notes.map((parts) => made("li", {}, ...parts))) : null, others);
 }

@@ -38,8 +38,8 @@ export class OverviewView {
   #unjudged(verdict, brief) {
     const soon = verdict.state === "none" && brief.answers > 0;
     const words = {
-      reading: ["Reading the answers…", "What is there already can be looked at."],
-      making: ["The verdict is being made.", "It appears here as soon as it is there; everything else works meanwhile."],
+      reading: ["Reading the answers…", "You can look at what is there already."],
+      making: ["The verdict is being computed.", "It appears here when it is ready; everything else works in the meantime."],
       failed: ["There is no verdict.", verdict.error ? [verdict.error.problem, verdict.error.fix].filter(Boolean).join(" ") : ""],
     }[brief.index.state === "building" ? "reading" : soon ? "making" : verdict.state] || ["There is no verdict yet.", brief.answers ? "" : "No answer has been collected yet."];
     return [made("h1", {}, words[0]), words[1] ? made("p", {}, words[1]) : null];

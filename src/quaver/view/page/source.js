@@ -35,7 +35,7 @@ export class ServerSource {
       reply = await fetch(path, {cache: "no-store", credentials: "omit", ...options});
     } catch (error) {
       if (error.name === "AbortError") throw error;
-      throw new Refusal({problem: "The server does not answer.", fix: "see whether `quaver view` still runs, then reload this page."});
+      throw new Refusal({problem: "The server does not answer.", fix: "check that `quaver view` is still running, then reload this page."});
     }
     if (reply.ok) return reply;
     let said = {error: {problem: reply.status === 404 ? "There is nothing at this address." : `The server answered ${reply.status}.`}};
