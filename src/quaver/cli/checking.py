@@ -220,7 +220,7 @@ def label_command(
     Goes on from a check, or makes one first: its verdict says whether these labels can be used, and which
     prompts to ask. Each text gets their most frequent label, or the one that a person gave it, and a note
     where a person should look; of several fields one for each. With --error, people label a sample,
-    and you learn which labels can be accepted. Every answer is kept: after a break, the same command continues.
+    and you learn which labels can be accepted. Every answer is kept: the same command continues.
 
     Options:
       file: Your texts: CSV, XLSX, ODS, JSON Lines or Parquet.

@@ -35,7 +35,9 @@ def section_sentences(results: Results) -> dict[Section, list[Markup]]:
         "conclusions": list(_conclusions(results)),
     }
     if results.coarsest("intra_pss") or results.coarsest("inter_pss"):
-        bar = f"α is 1 if no label changes and 0 if labels agree by chance; below {STEADY}, do not rely on them."
+        bar = (
+            f"α is 1 if no label changes and 0 if labels agree by chance; do not rely on less than {STEADY}."
+        )
         sentences["stability"] = [escape(bar)]
     return sentences
 
