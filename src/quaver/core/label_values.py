@@ -29,6 +29,7 @@ class TaskField:
             level is then the distance of two sets.
         evidence: Whether the answer quotes the words of the text that decide its value.
         marked: The items' column of the words that people marked, or an empty string.
+        quoted: What stands behind its name in the key of the quote.
     """
 
     name: str
@@ -37,11 +38,12 @@ class TaskField:
     several: bool = False
     evidence: bool = False
     marked: str = ""
+    quoted: str = "quote"
 
     @property
     def quote_key(self) -> str:
         """The key of the quote in the JSON object, beside the field's own."""
-        return f"{self.name} quote"
+        return f"{self.name} {self.quoted}"
 
     def of(self, variant: Variant) -> Variant:
         """A variant as it asks for this field alone, which is what an evaluator reads."""

@@ -1,7 +1,9 @@
 """A check in another language sends no word of English that its user did not write."""
 
+import json
 import re
 from collections.abc import Mapping
+from itertools import repeat
 from pathlib import Path
 
 import polars as pl
@@ -14,6 +16,7 @@ from quaver.design.prompt_words import WORDLESS, words_by_language
 from quaver.design.prompts.rendering import messages_of
 from quaver.errors import UnknownName
 from quaver.study.checking.check_design import prepared_check
+from quaver.study.session import Study
 
 WRITTEN = YAML(typ="safe").load(Path(__file__).parents[2] / "data" / "languages.yaml")
 """A text and an instruction in each language that Quaver has words in, but English."""
@@ -45,7 +48,7 @@ def test_every_language_is_tried():
 @pytest.mark.parametrize("own", [False, True], ids=["plain", "own"])
 @pytest.mark.parametrize("more", [{"gold": "tone"}, {"fields": ["tone", "amount"]}], ids=["label", "fields"])
 def test_no_word_is_english(tmp_path, code, own, more):
-    text, instruction = WRITTEN[code]
+    text, instruction, _ = WRITTEN[code]
     found = prompts(tmp_path, text, **more, **({"instruction": instruction} if own else {}))
     assert len(found) == 10 if "gold" in more else len({*found}) == 5
     english = words(words_by_language()["en"]) - words(words_by_language()[code])
@@ -66,7 +69,7 @@ def test_a_language_without_words_here_leaves_the_instruction_alone(tmp_path):
 
 
 def test_the_language_is_stated_or_that_of_the_instruction(tmp_path):
-    text, _ = WRITTEN["de"]
+    text, *_ = WRITTEN["de"]
     stated = prompts(tmp_path / "a", text, gold="tone", language="en")
     assert words(stated[0]) <= words(words_by_language()["en"])
     asked = prompts(tmp_path / "b", text, gold="tone", instruction="What is the tone of this?")
@@ -75,33 +78,107 @@ def test_the_language_is_stated_or_that_of_the_instruction(tmp_path):
         quaver.check([text], labels=["zx", "zy"], language="xx", to=tmp_path / "c")
 
 
-@pytest.mark.parametrize("code", WRITTEN)
-def test_no_request_has_a_word_of_english(tmp_path, code):
-    """The requests themselves, those for the instruction in other words among them."""
-    text, instruction = WRITTEN[code]
-    texts = [f"{text} {n}" for n in range(4)]
+SCRIPTS = {
+    "own": ("", None),
+    "mixed": (" Αυτό 城市 Zürich مدينة #город", None),
+    "Latin labels": ("", ("xq", "xw")),
+}
+
+
+def sent(folder, code, script, **options):
+    """Whatever a check sends in a language, of which the user's own words are left out; and its study."""
+    text, instruction, own = WRITTEN[code]
+    more, labels = SCRIPTS[script]
+    labels = labels or own
+    table = pl.DataFrame(
+        {"text": [f"{text}{more} {n}" for n in range(4)], "q1": [*labels] * 2, "q2": [*range(10, 50, 10)]}
+    )
     made = [f"{instruction} {n}" for n in range(100, 140)]
+    record = json.dumps({"q1": labels[0], "q2": 10}, ensure_ascii=False)
 
     def answer(body, path, n):
-        is_label = any(one in str(body) for one in texts)
-        return chat(body, "zx" if is_label else f"<think>hm</think>{asks(code)} {made[n]}")
+        if not any(one in str(body) for one in table["text"]):
+            return chat(body, f"<think>hm</think>{asks(code)} {made[n]}")
+        return chat(body, record if "fields" in options else labels[0])
 
     with rigged(answer) as provider:
-        options = {"model": "m", "base_url": provider.url, "price": "0", "labels": ["zx", "zy"], "prompts": 6}
-        options |= {"instruction": instruction, "paraphrase_with": "m", "repeats": 1}
-        study = prepared_check(pl.DataFrame({"text": texts}), to=tmp_path, **options).study
-        study.run()
-    assert {one.instruction for one in study.experiment.variants} <= {instruction, *made}
-    assert len(study.experiment.variants) == 6
-    english = words(words_by_language()["en"]) - words(words_by_language()[code])
-    for _, _, body in provider.sent:
-        said = "\n".join(one["content"] for one in body["messages"])
-        for own in (*texts, *made, instruction):
+        given = {"model": "openai/m", "key_from": "LANGUAGE_API_KEY", "base_url": provider.url, "price": "0"}
+        study = prepared_check(table, to=folder, repeats=1, **given, **options).study
+        assert study.run().ended == "finished"
+    users = sorted([*table["text"], *made, instruction, *labels, "q1", "q2"], key=len, reverse=True)
+    left = re.compile("|".join(map(re.escape, users)))
+    shown = [[*map(left.sub, repeat(""), texts_of(body))] for _, _, body in provider.sent]
+    return shown, study, made
+
+
+def texts_of(value, key=""):
+    """The texts of a request that a model reads, names of properties among them, without the API's own."""
+    if isinstance(value, dict):
+        yield from value if key == "properties" else ()
+        for name, one in value.items():
+            yield from texts_of(one, name) if name not in ("role", "type", "model") else ()
+    elif isinstance(value, list):
+        for one in value:
+            yield from texts_of(one, key)
+    elif isinstance(value, str):
+        yield value
+
+
+@pytest.mark.parametrize(
+    "code", [pytest.param(code, marks=() if code in ("de", "ko") else pytest.mark.long) for code in WRITTEN]
+)
+@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.parametrize("form", ["labels", "fields", "paraphrased"])
+def test_no_request_has_a_word_of_english(tmp_path, monkeypatch, code, script, form):
+    """The requests themselves: schemas, and requests for the instruction in other words, among them."""
+    monkeypatch.setenv("LANGUAGE_API_KEY", "sk-language-0123456789abcdef")
+    instruction = WRITTEN[code][1]
+    options = {
+        "labels": {"gold": "q1", "prompts": 4},
+        "fields": {"fields": ["q1", "q2"], "prompts": 2},
+        "paraphrased": {
+            "gold": "q1",
+            "prompts": 6,
+            "instruction": instruction,
+            "paraphrase_with": "openai/m",
+        },
+    }[form]
+    shown, study, made = sent(tmp_path, code, script, **options)
+    for one in shown:
+        assert words(" ".join(one)) <= words(words_by_language()[code]), one
+    if form == "paraphrased":
+        assert {one.instruction for one in study.experiment.variants} <= {instruction, *made}
+        assert len(study.experiment.variants) == 6
+        assert sum(asks(code) in " ".join(one) for one in shown) >= 2
+
+
+@pytest.mark.parametrize("code", WRITTEN)
+def test_evidence_hierarchies_and_options_have_no_word_of_english(tmp_path, code):
+    text, instruction, (up, down) = WRITTEN[code]
+    tree = [{"code": "f4"}, {"code": up, "parent": "f4"}, {"code": down, "parent": "f4"}]
+    fields = {
+        "f1": {"labels": tree, "evidence": True},
+        "f2": {"labels": [up, down], "several": True},
+        "f3": {"level": "interval"},
+    }
+    for task, layout in (
+        ({"fields": fields}, "{{ text }} {{ question }}"),
+        ({"labels": [up, down], "options": ["o"]}, "{{ text }} {{ options }} {{ question }}"),
+    ):
+        document = {
+            "task": task,
+            "items": {"source": [{"text": text, "o": [up, down]}], "text": "{{ text }}"},
+            "prompt": {"instruction": instruction, "language": code, "layout": layout},
+            "models": [{"name": "m", "use": "function"}],
+            "measures": ["compliance"],
+        }
+        found = Study.open(document, folder=tmp_path / str(len(task)), functions={"m": str})
+        shown = found.experiment
+        (variant,), (item,) = shown.variants, shown.items
+        said = "\n".join(one.content for one in messages_of(variant, shown.labels, item))
+        for own in sorted([text, instruction, up, down, "f1", "f2", "f3", "f4"], key=len, reverse=True):
             said = said.replace(own, "")
-        said = re.sub(r"\bz[xy]\b", "", said)
-        assert not words(said) & english
         assert words(said) <= words(words_by_language()[code]), said
-    assert sum("{}" not in str(body) and asks(code) in str(body) for _, _, body in provider.sent) >= 2
 
 
 def asks(code):

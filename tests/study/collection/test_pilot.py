@@ -2,10 +2,12 @@
 
 import random
 
+import polars as pl
 import pytest
 from tests.models.provider_rig import blocking, chat, reasoning, rigged, thinking
 
 from quaver.errors import ModelError
+from quaver.study.checking.check_design import left_to_ask, prepared_check
 from quaver.study.session import Study
 
 
@@ -100,3 +102,13 @@ def test_a_forecast_of_thinking_holds(tmp_path, kind):
     rest = (sum(paid) - begun) / 1e6
     assert model.cost.low <= rest <= model.cost.high
     assert 1 / 1.5 <= rest / model.cost.likely <= 1.5
+
+
+@pytest.mark.parametrize(("thought", "asks_on"), [(lognormal(700, 1.2), True), (lognormal(700, 0.01), False)])
+def test_a_check_asks_on_where_its_first_answers_leave_the_cost_open(tmp_path, thought, asks_on):
+    table = pl.DataFrame({"text": [f"number {n}" for n in range(100)]})
+    with rigged(thought) as provider:
+        options = {"model": "m", "base_url": provider.url, "price": "1/2", "labels": ["pos", "neg"]}
+        check = prepared_check(table, to=tmp_path, **options)
+        found = left_to_ask(check.study, pilot=True)
+    assert (16 < found.stored <= 0.1 * found.calls) is asks_on

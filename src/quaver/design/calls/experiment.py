@@ -98,7 +98,7 @@ class Experiment:
 
 def resolve(spec: StudySpec, source: Positions, keeper: Keeper | None = None) -> Experiment:
     """Load the items, make the variants, and cross them with decodings and models."""
-    labels = spec.task.label_set()
+    labels = spec.task.label_set(spec.prompt.language)
     items, spare = load_items(spec, source)
     for column in labels.options:
         if column not in items[0].fields:

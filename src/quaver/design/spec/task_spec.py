@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -14,7 +15,7 @@ from quaver.core.labels import cleaned
 from quaver.core.number_format import composed
 from quaver.core.records import NO_LABEL, OF_SETS, Label, LabelSet, Level
 from quaver.core.registry import Kind
-from quaver.design.prompt_words import ENGLISH, words_by_language
+from quaver.design.prompt_words import ENGLISH, words_by_language, words_in
 from quaver.design.spec.items_spec import GoldSpec, Grouped, TableFile
 from quaver.design.spec.yaml_file import (
     Name,
@@ -272,10 +273,12 @@ class TaskSpec(LabelledSpec):
     def _one_column(cls, given: Any) -> Any:
         return [given] if isinstance(given, str) else given
 
-    def label_set(self) -> LabelSet:
-        """The record that the stages use; of several fields, the codebook."""
+    def label_set(self, language: str = ENGLISH) -> LabelSet:
+        """The record that the stages use; of several fields, the codebook of prompts in a language."""
         if self.fields:
-            return Codebook(fields=tuple(field.field(name) for name, field in self.fields.items()))
+            quoted = words_in(language)["quoted"]
+            fields = (field.field(name) for name, field in self.fields.items())
+            return Codebook(fields=tuple(replace(field, quoted=quoted) for field in fields))
         return LabelSet(tuple(label.label() for label in self.labels), self.level, self.options)
 
     @model_validator(mode="after")

@@ -88,7 +88,7 @@ def _values(server: Preset, request: Request) -> Values:
     values["effort"] = server.effort or server.body.get("reasoning_effort")
     values["thinking"] = server.thinking or None
     if request.schema and server.schema:
-        values["schema"] = {"name": "answer", "strict": True, "schema": json.loads(request.schema)}
+        values["schema"] = {"name": "json", "strict": True, "schema": json.loads(request.schema)}
     elif request.choices and server.choice == "json_schema":
         values["schema"] = {
             "name": LABEL,

@@ -22,15 +22,17 @@ SPACELESS: Final = (
 )
 """The scripts that are written without spaces, as a class of regular expressions."""
 _SCRIPTS: Final = {
-    "kana": "[\u3040-\u30ff]",
-    "hangul": "[\uac00-\ud7a3]",
-    "han": "[\u3400-\u9fff]",
-    "thai": "[\u0e00-\u0e7f]",
-    "greek": "[\u0370-\u03ff]",
-    "hebrew": "[\u0590-\u05ff]",
-    "devanagari": "[\u0900-\u097f]",
-    "bengali": "[\u0980-\u09ff]",
+    "kana": ("[\u3040-\u30ff]", 0.1),
+    "hangul": ("[\uac00-\ud7a3]", 0.3),
+    "han": ("[\u3400-\u9fff]", 0.25),
+    "thai": ("[\u0e00-\u0e7f]", 0.5),
+    "greek": ("[\u0370-\u03ff]", 0.5),
+    "hebrew": ("[\u0590-\u05ff]", 0.5),
+    "devanagari": ("[\u0900-\u097f]", 0.5),
+    "bengali": ("[\u0980-\u09ff]", 0.5),
 }
+"""Scripts that one language is known by, and the share of the letters from which on: words of Chinese and of
+Korean have fewer letters than those of other languages beside them."""
 _WORD = re.compile(r"[^\W\d_]+")
 _SPACELESS = re.compile(f"[{SPACELESS}]")
 _READ: Final = 200_000
@@ -85,8 +87,7 @@ def language_of(texts: Iterable[str]) -> str | None:
     """
     sample = fold(plain("\n".join(texts)[:_READ]))
     letters = sum(map(str.isalpha, sample))
-    for script, pattern in _SCRIPTS.items():
-        least = 0.1 if script == "kana" else 0.5
+    for script, (pattern, least) in _SCRIPTS.items():
         if letters and len(re.findall(pattern, sample)) > least * letters:
             return next(code for code, entry in languages().items() if entry.get("script") == script)
     counts = Counter(_WORD.findall(sample))

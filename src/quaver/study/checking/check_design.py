@@ -120,6 +120,9 @@ _MORE_GOLD = 2
 _PILOT = 3
 """Requests after which the time that the rest takes is known."""
 
+_WIDE, _SHARE = 2.0, 20
+"""How many times the least cost the most may be before a pilot asks on, up to one call in so many."""
+
 
 @dataclass(frozen=True)
 class Check:
@@ -173,7 +176,10 @@ def _foreseen(study: Study) -> StudyFile:
 
 
 def left_to_ask(study: Study, *, pilot: bool = False) -> Forecast:
-    """What a study takes, once it has its keys; with a pilot, it is asked a little for its pace and cost."""
+    """What a study takes, once it has its keys; with a pilot, it is asked a little for its pace and cost.
+
+    The pilot doubles where the lengths of the answers leave the cost open, as those of thought do.
+    """
     forecast = study.plan()
     if forecast.stored == forecast.calls:
         return forecast
@@ -182,7 +188,12 @@ def left_to_ask(study: Study, *, pilot: bool = False) -> Forecast:
             model.check_key()
     if not pilot or study.source.lacks_paraphrases or forecast.seconds is not None:
         return forecast
-    return study.plan(pilot=_PILOT)
+    asked, before = _PILOT, -1
+    while (forecast := study.plan(pilot=asked)).is_wide(_WIDE) and before < forecast.stored:
+        if forecast.stored * _SHARE >= forecast.calls:
+            break
+        asked, before = 2 * asked, forecast.stored
+    return forecast
 
 
 def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckOptions]) -> Check:

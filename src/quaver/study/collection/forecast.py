@@ -198,6 +198,10 @@ class Forecast(Rows):
         """US dollars at most, of the models whose price is known."""
         return sum(one.cost.high for one in self.models if one.cost is not None)
 
+    def is_wide(self, times: float) -> bool:
+        """Whether what some model costs may be more than so many times the least."""
+        return any(one.cost is not None and one.cost.high > times * one.cost.low for one in self.models)
+
     @property
     def size(self) -> str:
         """Items × variants × decodings, in words."""

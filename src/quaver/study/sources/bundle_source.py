@@ -222,7 +222,7 @@ class Bundle(StudySource):
         items = list(_part(self.folder / "items.json"))
         _refuse_doubles(self.folder / "items.json", [item.id for item in items], "item")
         return Experiment(
-            labels=task.label_set() if task.fields else lock["labels"],
+            labels=task.label_set(self.spec.prompt.language) if task.fields else lock["labels"],
             items=items,
             variants=lock["variants"],
             decodings=lock["decodings"],
