@@ -117,7 +117,7 @@ def said(study: Study) -> dict[str, Said]:
             cause=_CAUSES.get(one.reason, one.reason),
             prompt=one.prompt.rpartition("=")[2],
             classes=frozenset(one.classes),
-            groups=frozenset(level for _, level in one.groups),
+            groups=frozenset(part.cell["level"] for part in one.exceptions if "level" in part.cell),
             missing=bool(bare) or any(quantity == "missing" for quantity, _, _ in quoted),
             alike="".join(alike),
             quoted=tuple(quoted),

@@ -1,4 +1,4 @@
-"""Texts that are the same but for their punctuation are found, and no others."""
+"""Texts that are the same but for their punctuation or a few words are found, and no others."""
 
 import pytest
 
@@ -15,9 +15,17 @@ TEXT = "The council votes on the new tram line on Monday evening, after months o
 
 
 def test_copies_are_one_group_and_other_texts_are_none():
-    copies = [TEXT, TEXT.upper().replace(",", ""), f"  {TEXT}\n", TEXT.replace(" ", "  ")]
-    others = [TEXT.replace("Monday", "Friday"), "Taxes fall."]
+    copies = [TEXT, TEXT.upper().replace(",", ""), f"  {TEXT}\n", TEXT.replace("Monday", "Friday")]
+    others = [" ".join(TEXT.split()[:8]), "Taxes fall."]
     assert near_duplicates([*copies, *others]) == [*["text 0"] * 4, "item 4", "item 5"]
+
+
+def test_a_text_that_is_copied_often_is_one_group_whatever_word_each_copy_adds():
+    others = [f"w{at} " * 3 + f"the council votes v{at}" for at in range(200)]
+    assert near_duplicates([f"{TEXT} {at}" for at in range(200)] + others) == [
+        *["text 0"] * 200,
+        *(f"item {at}" for at in range(200, 400)),
+    ]
 
 
 def test_groups_are_numbered_by_their_first_texts():

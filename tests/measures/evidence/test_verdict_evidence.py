@@ -80,6 +80,15 @@ def test_on_a_scale_each_group_is_held_against_all_texts_and_steps_that_are_neve
     assert found["group_agreement", "party", "x"].value == pytest.approx(1 - (1 / 4) / 3 / chance)
     assert found["group_agreement", "party", "y"].value == pytest.approx(1 - (4 / 4) * 3 / 3 / chance)
     assert not [name for name in found if name[0] in ("class_found", "group_wrong")]
+    assert found["step_given", "2"].details["never"]
+
+
+def test_a_step_that_hardly_any_of_its_texts_gets_is_named_too():
+    scale = LabelSet(tuple(Label(code, code) for code in "123"), "ordinal")
+    given, true = [*"2" * 80, *"1" * 40, *"23"], "3" * 80 + "1" * 40 + "23"
+    found = by_name(verdict_evidence(frame(given, true), labels=scale))
+    assert [name[1] for name in found if name[0] == "step_given"] == ["3"]
+    assert found["step_given", "3"].high < 0.1
 
 
 @pytest.mark.parametrize(

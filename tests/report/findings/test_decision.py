@@ -312,6 +312,12 @@ def test_prompts_like_these_stand_beside_what_may_be_used():
     assert not recommendation(_MOVED, [like_these]).unvouched
 
 
+def test_where_it_cannot_tell_the_classes_that_are_surely_missed_are_named():
+    missed = part("class_found", 0.3, 0.6, label="a")
+    found = recommendation({**_STEADY, "flips_agreement": (0.7, 0.9)}, [missed])
+    assert (found.kind, found.unvouched, found.classes) == ("cannot tell", (missed,), ())
+
+
 def test_on_a_scale_agreement_and_bias_decide():
     scale = _STEADY | {"wrong_labels": (0.3, 0.5), "gold_bias": (-0.1, 0.1)}
     cases = {

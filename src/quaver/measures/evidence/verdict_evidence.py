@@ -39,6 +39,9 @@ _MOST: Final = 0.15
 """A label is left out that is surely wrong in more than this share of its uses."""
 
 
+_HARDLY: Final = 0.1
+"""A step of a scale is hardly ever given where surely no more than this share of its texts gets it."""
+
 _CHANCE_LEADING: Final = 0.05
 """With this chance, over all labels, one of two that are wrong as often seems to be so most often."""
 
@@ -301,9 +304,9 @@ def vouched_parts(
     - ``group_agreement`` (``group`` and ``level``), of labels that have an order, instead: 1 − D_group /
       D_chance, how far a group's labels are from the gold labels, by the disagreement of their level, with
       D_chance that of all items (`gold`).
-    - ``step_given`` (``label``), of each step of a scale that gold labels have and no answer gives: 0, with
-      ``texts`` in the details. A step that is given is not looked at by itself: its neighbour is nearly as
-      good.
+    - ``step_given`` (``label``), of each step of a scale that gold labels have and that surely less than one
+      in ten of their texts gets: the recall, with ``texts`` and whether it is ``never`` given in the details.
+      Other steps are not looked at by themselves: a neighbour is nearly as good.
     - ``label_right`` (``label``): the precision of a label over all prompts; in the details ``uses``, its
       share of the labels, and ``texts``. ``others_wrong``: the share of wrong labels among those that are
       left where each label is left out (``without`` in the details, ``share`` what they are of all labels)
@@ -425,9 +428,12 @@ def _of_labels(answers: ModelAnswers) -> Iterator[Estimate]:
 def _on_a_scale(answers: ModelAnswers, columns: Sequence[str]) -> Iterator[Estimate]:
     """What gold labels show of each group where labels have an order, and which steps are never given."""
     stepless = answers.labels.level in UNORDERED or answers.labels.are_numbers
-    for one in [] if stepless else answers.take(recall, missing="wrong"):
-        if one.value == 0 and one.cell["label"] not in answers.calls["label"]:
-            yield replace(one, measure="step_given", details={"texts": one.details["items"]})
+    steps = [] if stepless else answers.take(recall, missing="wrong")
+    known = [one for one in steps if one.value is not None]
+    for one in at_once(known, len(known)):
+        never = one.cell["label"] not in answers.calls["label"]
+        if never or (one.high is not None and one.high < _HARDLY):
+            yield replace(one, measure="step_given", details={"texts": one.details["items"], "never": never})
     whole, groups = answers.take(gold)[0], list[Estimate]()
     for column, some in _of_groups(answers, columns):
         distances = (one for one in some.take(gold, by=[column]) if one.measure == "gold_distance")

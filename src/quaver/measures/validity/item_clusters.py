@@ -228,6 +228,9 @@ LENGTH: Final = "text_words"
 ROW: Final = "table_row"
 """The column of an item's place in the table."""
 
+CHANGES: Final = "label_changes"
+"""The column that says in words whether a prompt or a repeat changes an item's label."""
+
 _LEVELS = 50
 """A column with more values has none that is looked at by itself."""
 
@@ -260,7 +263,7 @@ class Trait(NamedTuple):
     @property
     def words(self) -> str:
         """It in words, after "texts"."""
-        measured = self.column in (LENGTH, ROW)
+        measured = self.column in (LENGTH, ROW, CHANGES)
         return self.level if measured else f"whose {in_words(self.column)} is “{self.level}”"
 
 

@@ -137,10 +137,12 @@ def _qualified(labels: JudgedModel, recommendation: Recommendation) -> Recommend
 
 
 def _but_for_parts(recommendation: Recommendation, found: Sequence[Estimate]) -> Recommendation:
-    """A recommendation not to use labels, or of one who cannot tell, with the groups that go wrong."""
-    groups = tuple(part for part in found if "group" in part.cell)
-    is_about = recommendation.reason in ("wrong", "unclear gold", "unclear")
-    return replace(recommendation, unvouched=groups) if is_about else recommendation
+    """A recommendation not to use labels, or of one who cannot tell, with the parts that go wrong."""
+    named = [part for part in found if "group" in part.cell]
+    if recommendation.reason in ("unclear gold", "unclear"):
+        named += of_measures(found, *OF_LABELS, "class_found")
+    is_about = named and recommendation.reason in ("wrong", "unclear gold", "unclear")
+    return replace(recommendation, unvouched=tuple(named)) if is_about else recommendation
 
 
 def _missing(labels: JudgedModel, parts: Sequence[Estimate]) -> list[Estimate]:

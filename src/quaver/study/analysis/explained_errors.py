@@ -17,6 +17,7 @@ from quaver.core.records import Estimate
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError
 from quaver.measures.validity.item_clusters import (
+    CHANGES,
     LENGTH,
     ROW,
     Mask,
@@ -120,10 +121,13 @@ def hand_labelled(frame: pl.DataFrame, table: pl.DataFrame, drawn: str | None) -
     columns = frame.select(pl.col("item", "model", "label", "gold").cast(pl.String))
     estimates = []
     for (model,), part in columns.group_by("model", maintain_order=True):
+        several = pl.when(pl.col("label").drop_nulls().n_unique() > 1)
         of_items = part.group_by("item").agg(
+            several.then(pl.lit("whose label changes"))
+            .otherwise(pl.lit("whose label never changes"))
+            .alias(CHANGES),
             by_hand=pl.col("gold").is_not_null().any(),
             label=pl.col("label").drop_nulls().mode().sort().first(),
-            steady=(pl.col("label").drop_nulls().n_unique() <= 1).cast(pl.String),
         )
         known = table.join(of_items, on="item", how="inner", maintain_order="left")
         by_hand = known["by_hand"].to_numpy()
