@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
@@ -11,7 +12,8 @@ from nicegui.elements.mixins.text_element import TextElement
 
 from quaver.collect.store.store_lock import who_collects
 from quaver.core.number_format import count
-from quaver.design.items.table_files import FORMATS
+from quaver.design.items.spreadsheet_files import sheets_of
+from quaver.design.items.table_files import FORMATS, SPREADSHEETS
 from quaver.errors import QuaverError
 from quaver.start.begun_check import MOST_BYTES, ROLES, BegunCheck, Here
 from quaver.start.page_frame import (
@@ -31,7 +33,10 @@ from quaver.study.collection.study_status import answered_calls
 
 _CELLS: Final = 5
 """Different filled cells of a column that are shown, wherever they stand in it."""
-_WRITTEN: Final = ("sheet", "encoding", "separator")
+_WRITTEN: Final = ("encoding", "separator")
+_TEXT_FILES: Final = (".csv", ".tsv", ".tab", ".txt", ".jsonl", ".ndjson")
+_FIRST: Final = 8
+"""Cells of a sheet's first row that are shown."""
 _LONGEST: Final = 90
 _DRAWN: Final = {
     "random": "yes, from all texts",
@@ -144,7 +149,10 @@ async def texts(page: StepPage) -> None:
     table = await page.do(lambda: begun.table)
     rows = f": {count(len(table.rows), 'row')}" if table else ""
     page.title("What is in your table?", f"{begun.source.name}{rows}.")
-    _how_written(page)
+    if begun.source.suffix.lower() in SPREADSHEETS:
+        _sheets(page, *(await page.do(sheets_of, begun.source) or ({}, "")))
+    elif begun.source.suffix.lower() in _TEXT_FILES:
+        _how_written(page)
     if table is None:
         return
     shown = ui.element("div")
@@ -167,21 +175,33 @@ async def texts(page: StepPage) -> None:
     page.command(begun.command())
 
 
-def _how_written(page: StepPage) -> None:
-    """How the file is to be read, where that cannot be seen."""
-    given = dict[str, Any]()
+def _sheets(page: StepPage, sheets: Mapping[str, Sequence[str]], read: str) -> None:
+    """Which sheet has the texts, where several have a table."""
+    if len(sheets) < 2:
+        return
+    begun = page.begun
 
-    async def take(**option: Any) -> None:
-        given.update(option)
-
-    async def read() -> None:
-        page.begun.give(**given)
+    def take(event: events.ValueChangeEventArguments[str]) -> None:
+        begun.give(sheet=event.value)
         ui.navigate.reload()
 
-    with ui.expansion("Another sheet, encoding or separator", value="sheets" in page.reported):
+    if not (chosen := begun.options.get("sheet") or read):
+        page.clear()
+    words("p", "Which sheet holds the texts?").props["id"] = "which-sheet"
+    named = {one: f"{one}: {', '.join(filter(None, first[:_FIRST]))}" for one, first in sheets.items()}
+    ui.radio(named, value=chosen or None, on_change=take).props('aria-labelledby="which-sheet"')
+
+
+def _how_written(page: StepPage) -> None:
+    """How a text file is to be read, where that cannot be seen."""
+
+    async def read(**option: Any) -> None:
+        page.begun.give(**option)
+        ui.navigate.reload()
+
+    with ui.expansion("Another encoding or separator", value=bool(page.reported)):
         for name in _WRITTEN:
-            option_field(page.begun, name, take)
-        other_button("Read it again", read)
+            option_field(page.begun, name, read)
 
 
 def _read(begun: BegunCheck) -> QuaverError | None:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tests.spreadsheets import replaced, write_ods, write_xlsx
 from tests.studies import STUDY, resolved, written
 
+from quaver.design.items.spreadsheet_files import sheets_of
 from quaver.design.items.table_files import read_rows
 from quaver.errors import ItemError, QuaverError, SpecError, UnknownName
 
@@ -75,8 +76,8 @@ def test_a_sheet_is_named_where_several_hold_a_table(tmp_path):
     for path in (write_xlsx(tmp_path / "t.xlsx", sheets), write_ods(tmp_path / "t.ods", sheets)):
         with pytest.raises(ItemError, match="several sheets") as caught:
             read_rows(path)
-        assert caught.value.found == f"Notes (about); My data ({', '.join(map(str, TABLE[0]))})"
-        assert "sheet: Notes" in str(caught.value.fix)
+        assert caught.value.found == f"My data ({', '.join(map(str, TABLE[0]))}); Notes (about)"
+        assert 'sheet: "My data"' in str(caught.value.fix)
         assert len(read_rows(path, sheet="My data")) == 3
         with pytest.raises(UnknownName) as unknown:
             read_rows(path, sheet="My dat")
@@ -91,6 +92,15 @@ def test_a_sheet_without_a_header_and_rows_is_none_to_choose_from(tmp_path, besi
     for path in (write_xlsx(tmp_path / "t.xlsx", sheets), write_ods(tmp_path / "t.ods", sheets)):
         assert len(read_rows(path)) == 3
         assert read_rows(path, sheet="one") == []
+
+
+@pytest.mark.parametrize(("rows", "is_plain"), [(19, False), (20, True)])
+def test_a_sheet_with_ten_times_the_rows_of_the_others_needs_no_name(tmp_path, rows, is_plain):
+    sheets = {"Codebook": [("label",), ("a",)], "Data": [("text",), *[("x",)] * (rows - 1)]}
+    path = write_xlsx(tmp_path / "t.xlsx", sheets)
+    assert sheets_of(path) == ({"Data": ["text"], "Codebook": ["label"]}, "Data" if is_plain else "")
+    if is_plain:
+        assert read_rows(path)[0].where == "t.xlsx (sheet Data): row 2"
 
 
 def test_a_single_filled_sheet_needs_no_name(tmp_path):

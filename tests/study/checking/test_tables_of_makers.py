@@ -41,6 +41,11 @@ TABLES = {  # its columns; those of the texts, the ids and the gold labels; and 
         *("Tweet", "nr", "Stance (coded)"),
         {"sheets": {"Notes": [("Collected in May.",)]}},
     ),
+    "a workbook with a codebook and a pivot table on sheets of their own": (
+        {"Tweet ID": NUMBERS, "Full text": TEXTS, "Stance (hand)": CODED},
+        *("Full text", "Tweet ID", "Stance (hand)"),
+        {"sheets": {"Read me": [("label", "meaning"), ("favor", "for it")], "Pivot": [("Stance", "n")] * 4}},
+    ),
     "a workbook whose second sheet is empty but for its header": (
         {"A": TEXTS, "B": CODED},
         *("A", None, "B"),

@@ -3,10 +3,10 @@
 A spreadsheet of kilobytes may stand for gigabytes, and the engine ends its process where it gets no memory.
 So the process has a limit of memory and time, and counts what it hands on. It imports nothing of Quaver.
 
-It writes JSON: a line about the file (its ``sheets``; those that may hold the table, each with its ``first``
-row; the ``merged`` areas of the one that is read), then a line for each row that holds something: its number,
-its cells' texts, and their kinds (``b`` a truth value, ``n`` a number, ``t``). A last line says ``end``,
-``large`` or ``damaged``.
+It writes JSON: a line about the file (its ``sheets``; those that may hold the table, the longest first, each
+with its ``first`` row; the one that is ``read``, with its ``merged`` areas), then a line for each row that
+holds something: its number, its cells' texts, and their kinds (``b`` a truth value, ``n`` a number, ``t``). A
+last line says ``end``, ``large`` or ``damaged``.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from typing import Any
 _SECONDS = 600
 _CELL = 48
 """Bytes that a cell takes beside its text."""
+_BESIDE = 10
+"""How many times the rows of any other sheet that has a table which others, such as a codebook, explain."""
 
 
 class _TooLarge(Exception):
@@ -54,6 +56,7 @@ def lines(path: str, wanted: str, most_bytes: int, most_cells: int, most_sheets:
     if len(names) > most_sheets:
         raise _TooLarge(f"{len(names):,} sheets")
     found = [wanted] if wanted in names else []
+    read = wanted if found else ""
     if not wanted:
         kinds = {one.name: one.visible for one in book.sheets_metadata}
         heights = {name: book.get_sheet_by_name(name).height for name in names}
@@ -61,14 +64,17 @@ def lines(path: str, wanted: str, most_bytes: int, most_cells: int, most_sheets:
         found = found or [name for name in names if heights[name]]
         visible = [name for name in found if kinds[name] == SheetVisibleEnum.Visible]
         found = (visible if len(found) > 1 else found) or found or names[:1]
-    about: dict[str, Any] = {"sheets": names, "first": {}}
+        found.sort(key=lambda name: -heights[name])
+        if len(found) == 1 or heights[found[0]] >= _BESIDE * heights[found[1]]:
+            read = found[0]
+    about: dict[str, Any] = {"sheets": names, "first": {}, "read": read}
     for name in found:
         for row in book.get_sheet_by_name(name).to_python(nrows=1) or [[]]:
             about["first"][name] = [*map(shown, row)]
-    if len(found) != 1:
+    if not read:
         yield about
         return
-    sheet = book.get_sheet_by_name(found[0])
+    sheet = book.get_sheet_by_name(read)
     rows, columns = (last + 1 for last in sheet.end or (-1, -1))
     if rows * columns > most_cells:
         raise _TooLarge(f"{rows:,} rows by {columns:,} columns")

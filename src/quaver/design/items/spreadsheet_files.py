@@ -65,10 +65,11 @@ def typed_cells(path: Path, sheet: str | None, column: str) -> dict[str, bool | 
     return found
 
 
-def sheet_of_table(path: Path) -> str:
-    """The name of the sheet that is read where none is named."""
+def sheets_of(path: Path) -> tuple[dict[str, list[str]], str]:
+    """The sheets that may hold the table, each with its first row; which is read unless one is named."""
     with closing(_engine(path, None)) as lines:
-        return _sheet(path, next(lines), None, "{value}")
+        about = next(lines)
+    return about["first"], about["read"]
 
 
 def _engine(path: Path, sheet: str | None) -> Generator[Any, None, None]:
@@ -105,11 +106,11 @@ def _engine(path: Path, sheet: str | None) -> Generator[Any, None, None]:
 
 
 def _sheet(path: Path, about: dict[str, Any], sheet: str | None, choose: str) -> str:
-    """The name of the sheet to read: the one that is named, or the only visible one that holds a table."""
+    """The name of the sheet to read: the one that is named, or the one that plainly holds the table."""
     names = list(about["first"])
     if sheet is not None and not names:
         raise UnknownName("sheet", sheet, about["sheets"], where=path.name)
-    if len(names) > 1:
+    if not about["read"]:
         first = names[0] if names[0].isidentifier() else f'"{names[0]}"'
         begin = [f"{name} ({', '.join(about['first'][name][:_SHOWN])[:80]})" for name in names[:_SHOWN]]
         raise ItemError(
@@ -119,7 +120,7 @@ def _sheet(path: Path, about: dict[str, Any], sheet: str | None, choose: str) ->
             found="; ".join(begin) + ("; …" if len(names) > _SHOWN else ""),
             fix=f"say which one: {choose.format(value=first)}",
         )
-    return str(names[0])
+    return str(about["read"])
 
 
 def _rows(file: str, grid: Sequence[_Numbered], merged: Sequence[Sequence[int]]) -> list[Placed]:

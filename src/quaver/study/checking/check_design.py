@@ -216,6 +216,15 @@ def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckO
     items = _foreseen(study).experiment.items
     drawn = {item.gold for item in items}
     missed = [label for label in table.labels if table.counts[label] and label not in drawn]
+    if (place := rows.rows[0].where.rpartition(": row")[0]) not in ("", rows.path.name):
+        sheet = place.removeprefix(f"{rows.path.name} (sheet ").removesuffix(")")
+        found.append(
+            Decision(
+                "sheet",
+                sheet,
+                "named" if given["sheet"] else "the one with the most rows by far; --sheet names another",
+            )
+        )
     decided = (
         *found,
         *table.taken,

@@ -35,6 +35,9 @@ _NAMED = ("text", "id", "gold", "group", "compare", "coders")
 _SHOWN = {"text": "text", "item": "id", "id": "id", "gold": "gold label"}
 """What roles are called where they need no explanation, in the order in which they are shown."""
 
+_DATE = re.compile(r"(\d{4}([-/])\d\d?\2\d\d?|\d\d?([./-])\d\d?\3\d{2,4})([ T].*)?")
+"""A day, with or without a time."""
+
 _GARBLED = re.compile("\ufffd|Ã[\u0080-\u00bf]|â€")
 """What UTF-8 becomes where it is read as something else."""
 
@@ -112,7 +115,7 @@ def read_text_table(table: Table, given: CheckOptions) -> TextTable:
     # Find the columns that play no role: those with few values, and those whose values repeat
     rows = len(table.rows)
     sizes = {name: len(table.values(name)) for name in table.free()}
-    sizes = {name: n for name, n in sizes.items() if n > 1 and not isinstance(table.rows[0].get(name), date)}
+    sizes = {name: n for name, n in sizes.items() if n > 1 and not _holds_dates(table, name)}
     found.few = tuple(name for name, n in sizes.items() if n <= min(MOST_LABELS, rows // 2))
     if found.group is None:
         found.repeating = tuple(name for name, n in sizes.items() if name not in found.few and n <= rows / 2)
@@ -121,6 +124,11 @@ def read_text_table(table: Table, given: CheckOptions) -> TextTable:
     found.taken = tuple(replace(one, role=_SHOWN.get(one.role, one.role)) for one in decided)
     _count_rows(table, found)
     return found
+
+
+def _holds_dates(table: Table, name: str) -> bool:
+    """Whether each filled cell of a column is a date, which neither groups texts nor compares them."""
+    return isinstance(table.rows[0].get(name), date) or all(map(_DATE.fullmatch, table.values(name)))
 
 
 def _find_labels(table: Table, found: TextTable, rules: LabelRules) -> None:

@@ -16,7 +16,7 @@ import polars as pl
 from quaver.core.spreadsheet import safe_cell
 from quaver.core.transaction import Transaction
 from quaver.design.items.record_files import PACKED, packed_again, records_in, table_ending, unpacked
-from quaver.design.items.spreadsheet_files import sheet_of_table, typed_cells
+from quaver.design.items.spreadsheet_files import sheets_of, typed_cells
 from quaver.design.items.statistics_files import STATISTICS, write_statistics
 from quaver.design.items.table_files import EXCEL_SEPARATOR, SPREADSHEETS, Row, cells_of_lines, read_rows
 from quaver.errors import ItemError
@@ -102,7 +102,7 @@ def _write(source: Path, written: Mapping[str, Any], part: Path, heads: Sequence
     kind = source.suffix.lower()
     cells = defaultdict[int, Sequence[Cell]](lambda: [None] * len(heads), rows)
     if kind in SPREADSHEETS and kind not in _AS_ROWS:
-        sheet = written.get("sheet") or sheet_of_table(source)
+        sheet = written.get("sheet") or sheets_of(source)[1]
         write_spreadsheet(source, part, sheet, heads, rows)
     elif kind == ".parquet":
         _write_parquet(source, part, heads, cells)
