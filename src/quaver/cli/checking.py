@@ -21,6 +21,7 @@ from quaver.cli.run_display import (
     say_verdict,
     show_outcome,
     study_document,
+    telling_of_a_stop,
     verdict_document,
     watching,
 )
@@ -178,7 +179,7 @@ def _ask(study: Study, what: str, *, yes: bool, later: str, batch: bool = False)
 
     costly = spends(study)
     with phase("Asking a few texts, to estimate time and cost"):
-        plan = left_to_ask(study, pilot=not batch and (yes or not costly))
+        plan = left_to_ask(study, pilot=not batch and (yes or not costly), watch=telling_of_a_stop())
     left = plan.calls - plan.stored
     if not left:
         say(f"{what}: all {plan.calls:,} calls are answered already.")
@@ -195,7 +196,7 @@ def _ask(study: Study, what: str, *, yes: bool, later: str, batch: bool = False)
             if not typer.confirm(asked, default=False, err=True):
                 say(f"Nothing more is asked. {later}", on=errors)
                 raise typer.Exit(1)
-            most, plan = plan.most, left_to_ask(study, pilot=not batch)
+            most, plan = plan.most, left_to_ask(study, pilot=not batch, watch=telling_of_a_stop())
             asked = f"Going by the first answers, the rest will cost {plan.costs}. Go on?" * (
                 plan.most > most
             )

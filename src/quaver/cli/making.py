@@ -27,6 +27,7 @@ from quaver.cli.run_display import (
     say_verdict,
     show_outcome,
     study_document,
+    telling_of_a_stop,
     watching,
 )
 from quaver.collect.store.store_lock import stopping
@@ -121,7 +122,7 @@ def plan_command(
         say_heading("Study", name)
         if pilot:
             opened.variants.make(watch=say_making)
-        plan = opened.plan(pilot=pilot)
+        plan = opened.plan(pilot=pilot, watch=telling_of_a_stop())
         _show_plan(plan)
         numbers = ("items", "variants", "decodings", "calls", "stored", "seconds", "notes", "paraphrases")
         documents[name] = {part: getattr(plan, part) for part in numbers} | {"models": plan.rows()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from threading import Thread
@@ -65,6 +65,19 @@ def _loaded_for_the_verdict() -> None:
     template("verdict.txt")
 
 
+def telling_of_a_stop() -> Callable[[Progress], None]:
+    """What a run calls as it goes on, to say at once that it is stopping."""
+    told = False
+
+    def watch(progress: Progress) -> None:
+        nonlocal told
+        if progress.stopping and not told:
+            told = True
+            say(_STOPPING, on=errors)
+
+    return watch
+
+
 @contextmanager
 def watching() -> Iterator[Any]:
     """Shows a run with its pace, tokens, money and errors; without a terminal, now and then.
@@ -74,18 +87,16 @@ def watching() -> Iterator[Any]:
     Thread(target=_loaded_for_the_verdict, daemon=True).start()
     with nullcontext() if errors.logs else Live(console=errors, transient=True, refresh_per_second=4) as live:
         last = 0.0 if errors.logs else time.monotonic()
-        is_stopping = False
+        tell = telling_of_a_stop()
         given_up: set[str] = set()
 
         def watch(progress: Progress) -> None:
-            nonlocal last, is_stopping
+            nonlocal last
             for name, why in progress.given_up.items():
                 if name not in given_up:
                     given_up.add(name)
                     say(f"{name} is given up: {why}", on=errors)
-            if progress.stopping and not is_stopping:
-                is_stopping = True
-                say(_STOPPING, on=errors)
+            tell(progress)
             passed = time.monotonic() - last
             if live is None:
                 if passed >= 1:

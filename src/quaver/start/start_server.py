@@ -11,7 +11,7 @@ from quaver.errors import QuaverError
 from quaver.models.local.extras import require
 from quaver.start.begun_check import MOST_BYTES, BegunCheck, is_study
 from quaver.view.guard import App, Guard, Receive, Scope, Send
-from quaver.view.serving import StudyReader, listening, studies_of
+from quaver.view.serving import StudyReader, answering, listening, studies_of
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -135,7 +135,6 @@ def serve(folder: Path, *, port: int | None = None, begun: Callable[[str], None]
     about = folder if folder.is_file() or (texts and texts.parent == folder.resolve().parent) else None
     folder = folder.resolve().parent if about else folder
     require("start", "nicegui", "uvicorn", "starlette")
-    import uvicorn
     from fastapi import FastAPI
     from nicegui import core, ui
 
@@ -164,12 +163,9 @@ def serve(folder: Path, *, port: int | None = None, begun: Callable[[str], None]
         reconnect_timeout=10.0,
     )
     doors.guards.append(Guard(Pages(outer, f"/{token}"), token, number, {}, sockets=True))
-    config = uvicorn.Config(
-        doors, log_level="warning", access_log=False, server_header=False, date_header=False, lifespan="on"
-    )
     begun(f"http://127.0.0.1:{number}/{token}{first}")
     try:
-        uvicorn.Server(config).run(sockets=[connection])
+        answering(doors, connection, lifespan="on")
     finally:
         doors.close()
 

@@ -143,7 +143,9 @@ class Study:
         return StudyVariants(self.source)
 
     @guarded
-    def plan(self, *, pilot: Annotated[int, Field(ge=0)] = 0) -> Forecast:
+    def plan(
+        self, *, pilot: Annotated[int, Field(ge=0)] = 0, watch: Callable[[Progress], None] | None = None
+    ) -> Forecast:
         """Say what the study will take: calls, tokens, time, cost.
 
         Paraphrases that a model has yet to make count as long as the original.
@@ -151,14 +153,16 @@ class Study:
         Args:
             pilot: Ask this many requests of each model first, spread over the study, and store the answers,
                 so that time and tokens are measured.
+            watch: Called with how far that is, as in `run`.
 
         Returns:
             Calls, tokens, seconds and US dollars, by model and by level of each factor.
 
         Raises:
             StoreError: This source asks no model.
+            KeyboardInterrupt: The pilot was interrupted.
         """
-        return planned(asking(self.source), pilot)
+        return planned(asking(self.source), pilot, watch)
 
     @property
     def gold(self) -> StudyGold:

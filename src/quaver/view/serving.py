@@ -11,10 +11,12 @@ import socket
 import subprocess
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from itertools import chain, count
 from pathlib import Path
+from typing import Any
 
 from quaver.collect.store.read_only import journal
 from quaver.errors import QuaverError, StoreError, UnknownName
@@ -86,6 +88,17 @@ def listening(port: int | None) -> socket.socket:
     )
 
 
+def answering(application: Any, connection: socket.socket, **how: Any) -> None:
+    """Have an application answer what comes in until the process is stopped."""
+    import uvicorn
+
+    warnings.filterwarnings("ignore", "coroutine 'Server.serve'")  # it is stopped before it has begun
+    config = uvicorn.Config(
+        application, log_level="warning", access_log=False, server_header=False, date_header=False, **how
+    )
+    uvicorn.Server(config).run(sockets=[connection])
+
+
 def serve(
     paths: Sequence[Path],
     *,
@@ -95,7 +108,7 @@ def serve(
 ) -> None:
     """Serve studies, or one field of each, until the process is stopped."""
     try:
-        import uvicorn
+        import uvicorn  # noqa: F401
 
         from quaver.view.application import Viewer
         from quaver.view.guard import Guard
@@ -114,18 +127,9 @@ def serve(
     guarded = Guard(viewer.app(), token, number, viewer.reports)
     for reader in readers:
         reader.start()
-    config = uvicorn.Config(
-        guarded,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        date_header=False,
-        lifespan="off",
-        ws="none",
-    )
     begun(f"http://127.0.0.1:{number}/{token}/")
     try:
-        uvicorn.Server(config).run(sockets=[connection])
+        answering(guarded, connection, lifespan="off", ws="none")
     finally:
         for reader in readers:
             reader.stop()

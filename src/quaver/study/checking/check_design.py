@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from typing_extensions import Unpack
 
-from quaver.collect.run.progress import Price
+from quaver.collect.run.progress import Price, Progress
 from quaver.core.arguments import guarded, taking
 from quaver.core.label_decisions import Decision, label_line
 from quaver.core.model import Keyed
@@ -175,7 +175,9 @@ def _foreseen(study: Study) -> StudyFile:
     return source.with_stand_ins() if source.lacks_paraphrases else source
 
 
-def left_to_ask(study: Study, *, pilot: bool = False) -> Forecast:
+def left_to_ask(
+    study: Study, *, pilot: bool = False, watch: Callable[[Progress], None] | None = None
+) -> Forecast:
     """What a study takes, once it has its keys; with a pilot, it is asked a little for its pace and cost.
 
     The pilot doubles where the lengths of the answers leave the cost open, as those of thought do.
@@ -189,7 +191,7 @@ def left_to_ask(study: Study, *, pilot: bool = False) -> Forecast:
     if not pilot or study.source.lacks_paraphrases or forecast.seconds is not None:
         return forecast
     asked, before = _PILOT, -1
-    while (forecast := study.plan(pilot=asked)).is_wide(_WIDE) and before < forecast.stored:
+    while (forecast := study.plan(pilot=asked, watch=watch)).is_wide(_WIDE) and before < forecast.stored:
         if forecast.stored * _SHARE >= forecast.calls:
             break
         asked, before = 2 * asked, forecast.stored

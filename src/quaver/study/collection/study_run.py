@@ -71,13 +71,15 @@ def check(study: StudyFile) -> None:
     reused_folders(study.spec, study.positions)
 
 
-def planned(study: StudyFile, pilot: int) -> Forecast:
+def planned(study: StudyFile, pilot: int, watch: Callable[[Progress], None] | None = None) -> Forecast:
     """Forecast a study's calls, tokens, time and cost, after so many requests of each model.
 
     Its paraphrases may have yet to be made, and some of its calls may be answered.
     """
     if pilot:
-        run(study, RunAsked(watching_in_notebook(), requests=pilot))
+        outcome = run(study, RunAsked(watch or watching_in_notebook(), requests=pilot))
+        if outcome.ended == "interrupted":
+            raise KeyboardInterrupt
     if study.lacks_paraphrases:
         expected = study.with_stand_ins()
         check(expected)
