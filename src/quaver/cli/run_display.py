@@ -67,12 +67,12 @@ def _loaded_for_the_verdict() -> None:
 
 def telling_of_a_stop() -> Callable[[Progress], None]:
     """What a run calls as it goes on, to say at once that it is stopping."""
-    told = False
+    noted = False
 
     def watch(progress: Progress) -> None:
-        nonlocal told
-        if progress.stopping and not told:
-            told = True
+        nonlocal noted
+        if progress.stopping and not noted:
+            noted = True
             say(_STOPPING, on=errors)
 
     return watch
