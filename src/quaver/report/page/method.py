@@ -18,8 +18,6 @@ from quaver.report.page_words import beginning, in_words
 from quaver.report.tables.study_tables import left_out_table
 from quaver.report.tables.table import Table
 
-_NAMED = ("file", "served_model", "model", "base_url")
-_SHOWN_HASH = 16
 _WIDEST = 2
 """Undeclared groups that are named, those that matter most."""
 _OTHERS = {"population": "prompts like these"}
@@ -86,7 +84,6 @@ def method_details(results: Results, cost: Table) -> str:
         totals=corrected_totals(estimates),
         claims={name: in_true_labels(one) for name, one in corrected_conclusions(estimates).items()},
         conditions=[one for one in lock.get("conditions", ()) if not one.get("follow_up")],
-        models=_models(lock.get("models", {})),
         engines=_engines(results),
         sampled=decodings_in_words(lock),
         hosts=hosts_in_words(lock),
@@ -109,18 +106,6 @@ def gold_sample(lock: Mapping[str, Any]) -> Mapping[str, Any]:
     absent: dict[str, Any] = {"design": "", "by": (), "date": "", "agreement": None, "decided": {}}
     sample = {**absent, **lock.get("gold_sample", {})}
     return {**sample, "coders": [one for one in sample.get("coders", ()) if one.get("labelled", 1)]}
-
-
-def _models(models: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Each model with what runs it, the name of its file or address, and its hash."""
-    result = []
-    for name, facts in models.items():
-        named = next((str(facts[key]) for key in _NAMED if facts.get(key)), "")
-        digest = f"SHA-256 {facts['sha256'][:_SHOWN_HASH]}…" if facts.get("sha256") else ""
-        parts = [str(facts.get("engine", "")), "" if named == name else named, digest]
-        beside = ", ".join(part for part in parts if part)
-        result.append(f"“{name}”" + (f" ({beside})" if beside else ""))
-    return result
 
 
 def _engines(results: Results) -> list[dict[str, Any]]:
