@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from markupsafe import Markup
 
@@ -89,23 +89,30 @@ def visible(text: str) -> str:
     return text if text.isprintable() else _HIDDEN.sub(lambda match: _VISIBLE[ord(match[0])], text)
 
 
-_SHARES = frozenset(
-    (
-        *("level_shares", "label_range", "label_shift", "deviation_share"),
-        *(
-            "flips_repeats",
-            "flips_prompts",
-            "flips_chance",
-            "flips_noise",
-            "label_in_use",
-            "wrong_labels",
-            "gold_total",
-            "flips_total",
-        ),
-        *("failed_calls", "unlabelled_answers", "truncated_answers"),
-        *("corrected_share", "corrected_accuracy"),
-        *("rest_wrong", "rest_unlabelled", "best_prompt_wrong", "best_prompt_better"),
-    )
+_SHARES: Final = frozenset(
+    [
+        "level_shares",
+        "label_range",
+        "label_shift",
+        "deviation_share",
+        "flips_repeats",
+        "flips_prompts",
+        "flips_chance",
+        "flips_noise",
+        "label_in_use",
+        "wrong_labels",
+        "gold_total",
+        "flips_total",
+        "failed_calls",
+        "unlabelled_answers",
+        "truncated_answers",
+        "corrected_share",
+        "corrected_accuracy",
+        "rest_wrong",
+        "rest_unlabelled",
+        "best_prompt_wrong",
+        "best_prompt_better",
+    ]
 )
 """What is printed as percents, of measures that do not declare it and of numbers that are no measures."""
 

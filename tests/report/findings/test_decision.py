@@ -10,8 +10,8 @@ from tests.report.findings.test_verdicts import CASES, answers, estimates
 
 from quaver.core.records import Estimate
 from quaver.report.findings.decision import recommendations
-from quaver.report.findings.recommendation import RECOMMENDED, STEPS, NextStep, Reason
-from quaver.report.findings.rules import rules_table
+from quaver.report.findings.recommendation import RECOMMENDED, NextStep, Reason
+from quaver.report.findings.rules import STEPS, rules_table
 from quaver.report.findings.verdict_card import WORDS, Card, card_of_fields
 
 EXPECTED = {

@@ -56,9 +56,24 @@ _COLOURS = {INK: "ink", SOFT: "soft", "#dddddd": "rule", PAPER: "paper"} | {
 }
 _PLACES = frozenset(["d", "transform", "x", "y", "x1", "x2", "y1", "y2", "width", "height"])
 _KEPT = _PLACES | {
-    *("dy", "cx", "cy", "r", "rx", "ry", "viewBox", "clip-path", "id", "fill", "fill-opacity", "opacity"),
-    *("stroke", "stroke-opacity", "stroke-width", "stroke-dasharray", "stroke-miterlimit", "stroke-linecap"),
-    *("text-anchor", "font-size", "font-weight", "font-style"),
+    *[
+        "dy",
+        "cx",
+        "cy",
+        "r",
+        "rx",
+        "ry",
+        "viewBox",
+        "clip-path",
+        "id",
+        "fill",
+        "fill-opacity",
+        "opacity",
+        "stroke",
+        "stroke-opacity",
+    ],
+    *["stroke-width", "stroke-dasharray", "stroke-miterlimit", "stroke-linecap"],
+    *["text-anchor", "font-size", "font-weight", "font-style"],
 }
 _DRAWN = frozenset(
     ["svg", "g", "path", "rect", "line", "text", "tspan", "circle", "defs", "clipPath", "title"]

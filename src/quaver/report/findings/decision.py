@@ -20,8 +20,8 @@ from quaver.report.findings.judged_model import (
     JudgedModel,
     judged_models,
 )
-from quaver.report.findings.recommendation import OF_LABELS, STEPS, NextStep, Recommendation, Recommended
-from quaver.report.findings.rules import Rule, evaluated, first_rule, parts_that_are
+from quaver.report.findings.recommendation import OF_LABELS, NextStep, Recommendation, Recommended
+from quaver.report.findings.rules import STEPS, Rule, evaluated, first_rule, parts_that_are
 
 ELSEWHERE: Final = "elsewhere_"
 """What the estimates begin with that are of texts outside the groups that go wrong."""

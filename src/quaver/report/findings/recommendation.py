@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
@@ -75,37 +74,6 @@ NextStep = Literal[
     "keep this prompt",
     "label the rest",
 ]
-
-STEPS: Final[Mapping[Reason, NextStep]] = {
-    "right": "label the rest",
-    "as good as coders": "label the rest",
-    "steady": "label by hand",
-    "best prompt": "keep this prompt",
-    "odd prompts": "keep this prompt",
-    "only prompt": "add prompts",
-    "no answers": "run",
-    "failed": "ask again",
-    "unreadable": "make answers readable",
-    "cut off": "raise max_tokens",
-    "refused": "ask another model",
-    "too few items": "add items",
-    "reading": "choose the evaluator",
-    "one label": "name the labels",
-    "one prompt": "add prompts",
-    "wrong": "correct the prompt",
-    "biased": "define the scale",
-    "unclear gold": "label more by hand",
-    "chosen texts": "label a random sample",
-    "repetition": "lower the temperature",
-    "unsteady": "revise the prompt",
-    "moved by order": "vote over orders",
-    "moved by format": "name the format",
-    "moved by host": "ask one host",
-    "moved by snapshot": "ask one snapshot",
-    "moved sum": "revise the prompt",
-    "unclear": "add items",
-}
-"""What to do about each cause."""
 
 OF_LABELS: Final = ("label_right", "label_kept")
 """The measures of a label where it is given: whether it is right, or whether other prompts give it too."""

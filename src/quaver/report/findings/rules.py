@@ -19,43 +19,16 @@ from jinja2.sandbox import SandboxedEnvironment
 
 from quaver.core.records import Estimate
 from quaver.report.findings.judged_model import BAR, BEYOND, ON_A_SCALE, STEADY, JudgedModel, ends_of
-from quaver.report.findings.recommendation import Reason, Recommended
-
-CONDITIONS: Final[Mapping[str, str]] = {
-    "is_mute": "not labels.has_labels or low('unlabelled_answers') > 0.1",
-    "is_cut": "value('truncated_answers') >= value('unlabelled_answers') / 2 > 0",
-    "is_refused": "(detail('unlabelled_answers', 'refused') or 0) > 0.5",
-    # fewer texts with a label show nothing; where most have none, answers are unreadable
-    "has_few_texts": (
-        "labels.has_labels and (not has('label_in_use') or labels.estimates.label_in_use.n < 10)"
-    ),
-    "rest_is_usable": (
-        "low('rest_agreement') >= STEADY and low('rest_unlabelled') <= 0.1 "
-        "and labels.rest_correct in ('right', 'unknown')"
-    ),
-    "after_odd_prompts": "'keep this prompt' if labels.rest_correct == 'right' else 'label by hand'",
-    "best_is_better": "low('best_prompt_better') > 0 and labels.best_correct == 'right'",
-    # of labels that are nearly all the same, the others must follow the texts
-    "is_one_label": (
-        "detail('label_in_use', 'labels') == 1 "
-        "or (value('label_in_use') >= 0.95 and not is_one_prompt and low('flips_agreement') <= 0.5)"
-    ),
-    "says_nothing": "value('label_in_use') == 1 or high('flips_agreement') < 0.5",
-    "gold_is_alike": "has('wrong_labels') and value('wrong_labels') == 0",
-    "is_one_prompt": "not has('flips_prompts')",
-    "is_stable": "low('flips_agreement') >= STEADY",
-    "may_be_stable": "high('flips_agreement') >= STEADY",
-    "is_unsteady": "low('flips_repeats') > 0.1 if is_one_prompt else not may_be_stable",
-    "is_right": "labels.given_correct in ('right', 'as good as coders')",
-    # never given, though four texts have it (one more for each tenfold of classes), or surely often missed
-    "is_missed": "(found == 0 and texts >= 3 + log10(parts)) or high < 0.7",
-}
-"""What the rules say by name; an interval that is not known may lie anywhere."""
+from quaver.report.findings.recommendation import NextStep, Reason, Recommended
 
 _CONSTANTS: Final = {"STEADY": STEADY, "BAR": BAR, "BEYOND": BEYOND, "ON_A_SCALE": ON_A_SCALE, "log10": log10}
 _DECLARED: Final[Mapping[str, Any]] = tomllib.loads(
     Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
 )
+CONDITIONS: Final[Mapping[str, str]] = _DECLARED["conditions"]
+"""What the rules say by name; an interval that is not known may lie anywhere."""
+STEPS: Final[Mapping[Reason, NextStep]] = _DECLARED["steps"]
+"""What to do about each cause."""
 
 
 class Rule(NamedTuple):

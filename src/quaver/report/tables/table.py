@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from html import escape, unescape
 from itertools import groupby
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 from markupsafe import Markup
 
@@ -192,40 +194,9 @@ def _written(cell: str | Markup, text: Callable[[str], str], bold: str) -> str:
     return bold.format(text(cell)) if bolder else text(cell)
 
 
-_GREEK = "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΥΦΨΩ"
-_GREEK_NAMES = (
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi "
-    "chi psi omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega"
+_LATEX: Final[Mapping[str, str]] = tomllib.loads(
+    Path(__file__).with_name("latex_signs.toml").read_text(encoding="utf-8")
 )
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\char34{}",
-    "'": r"\char39{}",
-    "`": r"\char96{}",
-    "-": "-{}",
-    "−": "$-$",
-    "×": r"$\times$",
-    "±": r"$\pm$",
-    "√": r"$\surd$",
-    "—": "---",
-    "…": r"\ldots{}",
-    "\u00a0": "~",
-    "⟨": r"\textless{}",
-    "⟩": r"\textgreater{}",
-    "≤": r"$\le$",
-    "≥": r"$\ge$",
-    "≈": r"$\approx$",
-    "→": r"$\to$",
-    **{sign: "\\" + sign for sign in "&%$#_"},
-    **{letter: rf"$\{name}$" for letter, name in zip(_GREEK, _GREEK_NAMES.split(), strict=True)},
-}
 _MARKDOWN = {
     **{sign: "\\" + sign for sign in "\\`*_[]|#~!$"},
     **{sign: f"&#{ord(sign)};" for sign in "<>{}"},
@@ -234,7 +205,6 @@ _REFERENCE = re.compile(r"&(?=#?\w+;)")
 """What Markdown would read as a sign: ``&lt;``."""
 
 
-_PACKAGES = r"% \usepackage{booktabs, graphicx}"
 _SIGN, _BETWEEN = 4.4, 8.0
 """Points: of a sign in footnote size, and between two columns."""
 _COLUMN, _PAGE = 215.0, 455.0
@@ -255,30 +225,22 @@ def latex_float(table: Table, caption: str, label: str, notes: Sequence[str] = (
         width += _SIGN * max(min(signs, _LONG), len(heading)) + _BETWEEN
     name = "table*" if width > _COLUMN else "table"
     opening, closing = (r"\resizebox{\linewidth}{!}{%", "}") if width > _PAGE else ("{%", "}")
-    written, pages = [_PACKAGES], list(_pages(table))
-    for place, rows in enumerate(pages):
-        more = " (continued)" if place else ""
-        written += [
-            rf"\begin{{{name}}}",
-            r"\centering\footnotesize\setlength{\tabcolsep}{4pt}\setlength{\belowcaptionskip}{4pt}",
-            rf"\caption{{{latex_text(caption)}{more}}}",
-            *([] if place else [rf"\label{{tab:{label}}}"]),
-            opening,
-            rf"\begin{{tabular}}{{{kinds}}}",
-            r"\toprule",
-            *_spanners(table),
-            _latex_row(list(map(latex_text, table.columns))),
-            r"\midrule",
-            *(_latex_row([_written(cell, latex_text, r"\textbf{{{}}}") for cell in row]) for row in rows),
-            r"\bottomrule",
-            r"\end{tabular}",
-            closing,
-        ]
-        if place == len(pages) - 1:
-            note = r"\par\smallskip\parbox{{\linewidth}}{{\raggedright {}}}"
-            written += [note.format(latex_text(words)) for words in notes]
-        written.append(rf"\end{{{name}}}")
-    return "\n".join(written) + "\n"
+    return template("latex_table.txt").render(
+        name=name,
+        kinds=kinds,
+        caption=latex_text(caption),
+        label=label,
+        opening=opening,
+        closing=closing,
+        spanners=_spanners(table),
+        heads=_latex_row(list(map(latex_text, table.columns))),
+        pages=[list(map(_latex_cells, rows)) for rows in _pages(table)],
+        notes=list(map(latex_text, notes)),
+    )
+
+
+def _latex_cells(row: Sequence[str | Markup]) -> str:
+    return _latex_row([_written(cell, latex_text, r"\textbf{{{}}}") for cell in row])
 
 
 def _spanners(table: Table) -> list[str]:
