@@ -30,7 +30,7 @@ from quaver.core.records import NO_LABEL, Estimate
 from quaver.core.rows import Rows
 from quaver.report.page_templates import template
 
-FIXED: Final = "Differences hold for the prompts that were asked: items alone are resampled."
+FIXED: Final = "Differences hold for the prompts that were asked: only items are resampled."
 """What the intervals of a comparison hold for."""
 
 
