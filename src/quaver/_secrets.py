@@ -111,7 +111,7 @@ class Keys:
         return None
 
     def plainly_within(self, text: str) -> str | None:
-        """The same for plain values only; fifteen times as fast."""
+        """Whether a text is a plain value of a variable; fifteen times as fast as the full check."""
         return next((name for name, value in self._values.items() if value in text), None)
 
     def out_of(self, text: str) -> str:
@@ -123,7 +123,7 @@ class Keys:
         return text
 
     def out_of_bytes(self, content: bytes) -> bytes:
-        """The same for bytes."""
+        """Bytes without the values of variables."""
         for name, value in self._values.items():
             for form in _forms_in_bytes(value):
                 if form in content:

@@ -134,7 +134,7 @@ class Acceptance(Rows):
         return sha256("".join("\t".join(row) + "\n" for row in rows).encode("utf-8", "replace")).hexdigest()
 
     def document(self) -> dict[str, Any]:
-        """All of it for JSON; of the items, the digest of their decisions."""
+        """The result as a mapping for JSON, with a digest of the items' decisions in place of the items."""
         return {
             "headline": self.headline,
             "promise": self.promise,

@@ -205,7 +205,7 @@ def _of_pairs(
     weights: Weights | None = None,
     low: float = -1.0,
 ) -> Statistic:
-    """What a coefficient says of the pairs of ratings of one item; undefined where there are none.
+    """A coefficient's statistic over the pairs of ratings of each item; undefined where there are none.
 
     Args:
         ratings: The ratings.

@@ -100,7 +100,7 @@ def _own(labels: Sequence[str], table: Mapping[str, Mapping[str, float]]) -> Flo
 
 
 def _named(label: str, entries: Mapping[str, ValueT], default: DefaultT) -> ValueT | DefaultT:
-    """What stands under a label's name, however that is written."""
+    """The entry of a table for a label, however its name is written."""
     names = {folded(str(name)): name for name in entries} | {str(name): name for name in entries}
     name = names.get(label, names.get(folded(label)))
     return default if name is None else entries[name]

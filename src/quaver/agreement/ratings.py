@@ -171,7 +171,7 @@ class Ratings:
         return np.asarray(self.cell.codes.max(1, initial=-1))
 
     def said(self, method: str) -> Statistic:
-        """What every coefficient says of itself, before its arithmetic."""
+        """The statistic that every coefficient fills in: its method, reasons and counts."""
         return Statistic(
             method=method,
             excluded=self.cell.counted if self.missing == "drop" else {},

@@ -306,7 +306,7 @@ def stray_labels(cell: Cell, codes: NDArray[Any]) -> tuple[IntervalWarning, ...]
 
 
 def said_of_alpha(cell: Cell, method: str, missing: Missing) -> Statistic:
-    """What every alpha of a cell says of itself, before its arithmetic.
+    """The statistic that every alpha of a cell fills in: its method, reasons and counts.
 
     Args:
         cell: The cell.

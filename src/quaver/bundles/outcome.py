@@ -46,7 +46,7 @@ class Verification:
 
     @property
     def outcome(self) -> Outcome:
-        """How it ends: an archive of which a part could not be compared is not said to hold."""
+        """The outcome; an archive with a part that could not be compared does not "hold"."""
         if self.differs:
             return "differs"
         return "not fully compared" if self.not_compared else "holds"

@@ -144,7 +144,7 @@ def _item_differences(source: Bundle, resolved: Experiment) -> list[str]:
 
 
 def _has_labels_of(source: Bundle, written: Labels) -> bool:
-    """Whether annotations say what the table does, but for gold labels of a sample that was drawn since."""
+    """Whether annotations have the table's labels, apart from gold labels of a sample drawn since."""
     sampled = GOLD_COLUMNS if not source.gold_sample.is_empty else GOLD_COLUMNS[1:]
     now = written.imported[1].drop(sampled, strict=False).with_columns(pl.col(pl.Categorical).cast(pl.String))
     there = source.annotations.with_columns(pl.col(pl.Categorical).cast(pl.String))
@@ -172,7 +172,7 @@ _PLACES = """SELECT r.key, c.condition, c.item, c.repeat, p.messages, p.checksum
 
 
 def _misplaced(plan: Plan, store: Store, model: str) -> int:
-    """How many of a model's stored answers are to other calls or prompts than those of a plan."""
+    """How many of a model's stored answers belong to no call or prompt of a plan."""
     places, prompts = {}, {}
     for key, condition, item, repeat, messages, kept in store.rows(_PLACES, [model]):
         places[key], is_whole = (condition, item, repeat), kept == checksum_of_prompt(messages or "")

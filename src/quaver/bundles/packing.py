@@ -160,7 +160,7 @@ def _pack_whole(study: Study, folder: Path, tables: bool) -> Texts:
 
 
 def _pack_bare(study: Study, folder: Path) -> Texts:
-    """The same without the items' texts and the prompts that show them; the texts."""
+    """Pack a study without its items' texts and the prompts that show them; returns the texts."""
     source, frame = study.source, study.annotations()
     kept = covariates(study.spec) | _groups_of_the_verdict(study)
     texts = texts_of(study, kept)
@@ -246,7 +246,7 @@ def _tables_that_stay(study: Study, used: Collection[str]) -> dict[Path, str]:
 
 
 def _tables(study: Study) -> list[Any]:
-    """What the study file says of its tables: of items or annotations, and of examples."""
+    """The study file's entries for its tables: items or annotations, and examples."""
     spec = study.spec.annotations or study.spec.items
     examples = spec.examples if isinstance(spec, ItemsSpec) else None
     return [spec] if examples is None else [spec, examples]

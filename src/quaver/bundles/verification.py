@@ -122,7 +122,7 @@ def _other_digest(what: str, digest: str, published: str | None) -> list[str]:
 
 
 def _compare_readings(source: Bundle, stored: pl.DataFrame, found: Verification) -> None:
-    """Read the stored answers with the study's evaluators, and compare all that annotations say."""
+    """Read the stored answers with the study's evaluators, and compare every column of the annotations."""
     places = places_in(source.folder)
     found.withheld = len(places)
     if source.has_texts and places:

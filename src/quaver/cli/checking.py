@@ -174,7 +174,7 @@ def _again(option: str, value: object) -> str:
 
 
 def _ask(study: Study, what: str, *, yes: bool, later: str, batch: bool = False) -> str:
-    """Ask what is left of a study, once it is shown and agreed to; how that ended."""
+    """Show what is left of a study, ask it once the user agrees, and return how the run ended."""
     from quaver.study.checking.check_design import consent_missing, left_to_ask, spends
 
     costly = spends(study)

@@ -193,7 +193,7 @@ def print_json(document: object) -> None:
 
 @contextmanager
 def for_programs(as_json: bool, log_json: bool) -> Iterator[None]:
-    """What a command gives is JSON on standard output; what is said for people goes to standard error.
+    """Write results as JSON to standard output, and messages for people to standard error.
 
     Args:
         as_json: Whether that is so.
@@ -243,7 +243,7 @@ def say_taken(decisions: Iterable[Decision], file: str, what: str = "what") -> N
 
 
 def give_each(what: str, documents: Mapping[str, object]) -> None:
-    """Give the documents of ``studies`` or ``fields`` by their names; of one without a name, that alone."""
+    """Print the documents of ``studies`` or ``fields`` by name; a single one without a name by itself."""
     give(lambda: documents.get("", {what: documents}))
 
 
@@ -294,7 +294,7 @@ class _Rows:
         return widths
 
     def _tables(self, above: int, widths: Sequence[int]) -> RenderResult:
-        """One table; or where cells stand above, one for all rows that share them."""
+        """One table, or one for each combination of cells that is printed as a heading."""
         if not above:
             yield self._table(self.cells, widths)
             return

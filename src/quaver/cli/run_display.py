@@ -176,7 +176,7 @@ def study_document(opened: Study) -> dict[str, Any]:
 
 
 def verdict_document(card: Card) -> dict[str, Any]:
-    """A verdict for JSON: how the answers were read, its lines, and what is said of each model's labels."""
+    """A verdict for JSON: how the answers were read, its lines, and a recommendation for each model."""
     names = ("model", "field", "kind", "prompt", "classes", "groups", "reason", "next_step")
     models = [{name: getattr(one, name) for name in names} for one in card.recommendations]
     lines = [*map(whole, card.lines)]

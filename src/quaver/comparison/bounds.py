@@ -57,7 +57,7 @@ class Judgement:
         return worded("bound", self)
 
     def document(self) -> dict[str, Any]:
-        """All of it, for JSON."""
+        """The judgement as a mapping for JSON."""
         return {
             "bound": self.bound.text,
             "fail": self.bound.kind,

@@ -108,7 +108,7 @@ class Comparison(Rows):
         return {kind: counts.get(kind, 0) for kind in ("gain", "loss")} if counts else {}
 
     def by_measure(self) -> dict[str, Verdict]:
-        """Of each measure the verdict that matters most."""
+        """The most important verdict of each measure."""
         groups: dict[str, list[Verdict]] = {}
         for verdict in self.verdicts:
             groups.setdefault(verdict.estimate.measure, []).append(verdict)

@@ -57,7 +57,7 @@ class Bound:
     text: str
 
     def about(self, estimates: Sequence[Estimate]) -> list[Estimate]:
-        """The differences that it is about.
+        """The differences under this bound.
 
         The name of a measure that gives no estimate of that name stands for the first that it gives in
         such cells: ``f1`` for ``f1_macro``.
@@ -75,7 +75,7 @@ class Bound:
         return of_measures(here, name)
 
     def judged(self, estimates: Sequence[Estimate]) -> list[Estimate]:
-        """Those of the differences that it is about that have an interval."""
+        """The differences under this bound that have an interval."""
         return [estimate for estimate in self.about(estimates) if estimate.low is not None]
 
     def beyond(self, estimate: Estimate) -> bool:
@@ -117,7 +117,7 @@ class Verdict:
 
     @property
     def measure(self) -> str:
-        """Whose difference it is."""
+        """The measure of the difference."""
         return self.estimate.measure
 
     @property
@@ -147,7 +147,7 @@ class Verdict:
 
     @property
     def sentence(self) -> str:
-        """What it amounts to, with its numbers."""
+        """The verdict in a sentence, with its numbers."""
         parts = [self.words]
         if self.before and self.after:
             parts.append(f"{self.before} before, {self.after} after")
@@ -189,7 +189,7 @@ class Verdict:
 
 
 def worded(words: str, *about: Any) -> str:
-    """What one of the texts in ``templates/comparison/words.txt`` says of something."""
+    """A rendered macro of ``templates/comparison/words.txt``."""
     return str(getattr(_texts(), words)(*about))
 
 

@@ -147,7 +147,7 @@ def compared(
 
 
 def _differences(pair: Pair, measurements: Sequence[Measurement], resampling: Resampling) -> list[Estimate]:
-    """The paired differences of some measures, with what a cell says of the pair."""
+    """The paired differences of some measures; their cells name the pair."""
     estimates = list[Estimate]()
     first, second, changes = Gathered(pair.before), Gathered(pair.after), Changes(pair)
     shared = {*pair.before.columns} & {*pair.after.columns}

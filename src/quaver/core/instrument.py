@@ -45,12 +45,12 @@ class Knob(NamedTuple):
 
     @property
     def reached(self) -> bool:
-        """Whether the server was asked for it, and does not show that it paid no heed."""
+        """Whether the server was asked for it, and nothing shows that it was ignored."""
         return self.state in ("sent", "honoured", "capped")
 
 
 def record_of(knobs: Mapping[str, Knob], host: str = "", api: str = "") -> str:
-    """A record as JSON: the knobs in their order, the host that answered, the API.
+    """A record as JSON: the knobs in order, the host that answered, the API.
 
     >>> record_of({"temperature": Knob(0.0, None, "refused")}, host="Together")
     '{"instrument": {"temperature": [0.0, null, "refused"]}, "host": "Together"}'
@@ -113,5 +113,5 @@ def idle_knobs(instruments: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[s
 
 
 def idle_words(model: str, knob: str, levels: int) -> str:
-    """What is said of an idle knob."""
+    """The warning about a knob that the server ignores."""
     return f"{knob} made no difference that the server of {model} shows: its {levels} levels count as repeats"

@@ -61,7 +61,7 @@ class WrittenLabels:
 
 @dataclass(frozen=True, slots=True)
 class LabelRules:
-    """What a user says of the cells of columns of labels.
+    """The user's rules for the cells of label columns.
 
     Attributes:
         labels: The label set; all labels that occur, without.

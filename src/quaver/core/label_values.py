@@ -297,7 +297,7 @@ class CellReader:
         self._cells = LabelCells(single, given, [*none, *unlabelled], labels.level)
 
     def read(self, cell: Any, where: str = "") -> Reading | None:
-        """What a cell means; None where that is not known.
+        """The meaning of a cell; None where it has none.
 
         Raises:
             ItemError: The cell holds a table.

@@ -120,7 +120,7 @@ _TRUTHS: Final = {
 
 
 def applies(text: str) -> bool | None:
-    """What a mark in a label's own column says: whether the label applies; None of another text.
+    """Whether a mark in a label's own column means that the label applies; None for any other text.
 
     >>> applies("TRUE"), applies("x"), applies(""), applies("maybe")
     (True, True, False, None)
@@ -129,7 +129,7 @@ def applies(text: str) -> bool | None:
 
 
 def _key_of(labels: Iterable[str], level: Level | None) -> Callable[[str], str]:
-    """What says which texts are the same label, where these are the labels: a text's key."""
+    """A function from a text to its key: texts with one key are the same label."""
     forms = {folded(text) for text in labels}
     if len(forms) > 1 and forms <= _TRUTHS.keys():
         return lambda text: str(_TRUTHS.get(folded(text), folded(text)))
@@ -160,7 +160,7 @@ MISSING: Final = frozenset(("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "None"
 
 
 def missing_texts(texts: Iterable[str], given: Iterable[str] = ()) -> list[str]:
-    """Those of a column's texts that stand for a missing label, and are no labels.
+    """The texts of a column that stand for a missing label and are not labels.
 
     ``None`` is a label among others that begin with a capital letter, ``NA`` among other abbreviations.
     Labels that are given are labels.

@@ -75,7 +75,7 @@ class Meter:
         self._news: list[str] = []
 
     def tell(self, news: str) -> None:
-        """Note something that whoever watches should know, such as a field that the server refused."""
+        """Note something for whoever watches the run, such as a field that the server refused."""
         with self._lock:
             self._news.append(news)
 

@@ -128,7 +128,7 @@ class AnswersInGroups(Protocol):
     """
 
     def answer_groups(self, requests: Iterable[Request]) -> Iterator[Sequence[Answered]]:
-        """The same as ``answer``, a few at a time."""
+        """Answer requests as ``answer`` does, a few at a time."""
         ...
 
 
@@ -151,5 +151,5 @@ class Billed(Protocol):
 
     @property
     def is_free(self) -> bool:
-        """Whether nobody has to, by what the server says of itself."""
+        """Whether the server says that nobody has to pay."""
         ...

@@ -242,7 +242,7 @@ def visible(text: str) -> str:
 
 
 def visible_line(text: str, most: int = 200) -> str:
-    r"""The same on one line, cut off after so many characters.
+    r"""A visible text on one line, cut off after some number of characters.
 
     >>> visible_line("one\ntwo"), visible_line("abcdef", 4)
     ('one\\ntwo', 'abc…')

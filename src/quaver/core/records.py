@@ -472,7 +472,7 @@ class Estimate:
 
     @property
     def place(self) -> frozenset[tuple[str, str]]:
-        """Its cell as a key: estimates of other measures in the same place have the same."""
+        """Its cell as a key, the same for estimates of other measures in the same cell."""
         return frozenset(self.cell.items())
 
     @property
@@ -481,7 +481,7 @@ class Estimate:
         return self.unit if self.estimand == "fixed" else f"{self.unit}, {self.scope}".removesuffix(", ")
 
     def document(self) -> dict[str, Any]:
-        """All of it as a mapping for JSON, but for the draws."""
+        """The estimate as a mapping for JSON, without the draws."""
         written = asdict(replace(self, draws=None))
         del written["draws"]
         return written
@@ -503,5 +503,5 @@ class Estimate:
         return f"<Estimate {self}>"
 
     def _repr_html_(self) -> str:
-        """The same line for a notebook."""
+        """The line in which it prints, for a notebook."""
         return f"<p>{escape(str(self))}</p>"

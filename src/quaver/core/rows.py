@@ -221,7 +221,7 @@ class Presentation:
         return self.unit in ("share", "difference")
 
     def named(self, name: str, section: str = "more") -> Presentation:
-        """The same with nothing left out.
+        """The names and values, with nothing left out.
 
         >>> Presentation().named("my_measure").title
         'My measure, with intervals'

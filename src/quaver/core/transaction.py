@@ -107,7 +107,7 @@ def finish(home: Path) -> None:
 
 
 def current(home: Path, path: Path) -> Path:
-    """Where the content of a file is now: in its place, or in a valid generation that is not there yet."""
+    """The path that has a file's content now: its own, or that of a valid generation not yet moved."""
     for staged, place in _waiting(home):
         if place == path.absolute() and staged.is_file():
             return staged

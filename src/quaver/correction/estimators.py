@@ -190,7 +190,7 @@ def corrected(
     tuning: float | None = None,
     bounded: tuple[float, float] | None = None,
 ) -> Corrected | None:
-    """The regression on gold labels, less what a prediction says of these items beyond what it says of all.
+    """The regression on gold labels, less that of predictions on these items beyond that on all items.
 
     With r the prediction's residual in the same regression over all items, whose sum with every column is
     zero, it is the regression of y − λ r on the gold items: PPI++ (Angelopoulos, Duchi & Zrnic 2024) with the

@@ -130,7 +130,7 @@ def cross(prompt: Variant, factors: Mapping[str, Sequence[LevelOfFactor]]) -> li
 
 
 def _twice(names: Iterable[str]) -> str | None:
-    """The first of some names that is there twice."""
+    """The first of some names that occurs twice."""
     return next((name for name, count in Counter(names).items() if count > 1), None)
 
 

@@ -191,12 +191,12 @@ class Gathered:
 
     @classmethod
     def of(cls, annotations: Any) -> Gathered:
-        """The same, where it is one already."""
+        """Coded columns of a frame, or the argument itself where it is coded already."""
         return annotations if isinstance(annotations, cls) else cls(annotations)
 
     @property
     def frame(self) -> pl.DataFrame:
-        """All of it as a frame in memory."""
+        """The columns as a frame in memory."""
         if self._frame is None:
             self._frame = self._lazy.collect()
         return self._frame

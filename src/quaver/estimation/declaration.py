@@ -316,7 +316,7 @@ class Measure(Declared):
         return (*self.own, "missing") if self.missing and "missing" not in self.own else tuple(self.own)
 
     def defaults(self, options: Sequence[str]) -> dict[str, Any]:
-        """What options are where nothing is said of them."""
+        """The default values of the options."""
         return {name: self.__signature__.parameters[name].default for name in options}
 
     def compared(self, options: Mapping[str, Any]) -> tuple[str, ...]:
@@ -430,13 +430,13 @@ def measure(**declared: Unpack[Declaration]) -> Callable[[Arithmetic], Measure]:
 
 @cache
 def _beside(folder: Path) -> Mapping[str, Mapping[str, Any]]:
-    """What ``presentations.toml`` in a folder says of its measures, by name; nothing without the file."""
+    """The entries of ``presentations.toml`` in a folder, by measure; empty without the file."""
     path = folder / "presentations.toml"
     return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 def _presentation(declared: Mapping[str, Any]) -> Presentation:
-    """What of a declaration says how estimates are shown."""
+    """The parts of a declaration that say how estimates are shown."""
     shown = {name: declared[name] for name in Presentation.__dataclass_fields__ if name in declared}
     return Presentation(**shown)
 

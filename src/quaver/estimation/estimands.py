@@ -335,7 +335,7 @@ def _apart(point: float, interval: Interval) -> NDArray[np.float64]:
 
 
 def reach(place: float, prompts: int, level: float) -> tuple[float, float]:
-    """How many times as far away the lower and the upper end are as those of prompts that are normal.
+    """The factors by which the lower and upper ends are further away than those of normal prompts.
 
     Args:
         place: Where the number is in its range, from 0 to 1.

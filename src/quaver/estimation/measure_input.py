@@ -289,7 +289,7 @@ class MeasureInput:
     def measured(
         self, measure: Declared, frame: pl.DataFrame | Gathered | None = None, **options: Any
     ) -> list[Estimate]:
-        """What another measure gives, asked in the same way."""
+        """The estimates of another measure with the same arguments."""
         return measure(
             self.gathered if frame is None else frame,
             labels=self.labels,

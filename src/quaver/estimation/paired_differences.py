@@ -26,7 +26,7 @@ def paired_differences(
     resampling: Resampling,
     changed: Callable[[Mapping[str, str]], int] | None = None,
 ) -> list[Estimate]:
-    """What a measure is after, less what it was before, in every cell that both have.
+    """A measure after less the measure before, in every cell that both have.
 
     Both sides must be measured with the same seed and as many resamples, each cell over the same items:
     the measures then leave out the same items in turn, and the differences of what is left are a paired

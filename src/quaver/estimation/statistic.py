@@ -40,7 +40,7 @@ _FOLLOWED: Mapping[Tails | None, float] = {"skewed": 1.0, "correlation": 0.5}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statistic:
-    """One number of a cell, and what is said of it.
+    """One number of a cell, with its method, reasons, warnings and counts.
 
     Attributes:
         method: In words for a methods section.
@@ -350,7 +350,7 @@ class Cell:
 
     @property
     def bytes(self) -> int:
-        """What its answers take in memory."""
+        """The memory that its answers take, in bytes."""
         return self.grid.nbytes + self.rows.nbytes + (0 if self.marks is None else self.marks.nbytes)
 
     @property

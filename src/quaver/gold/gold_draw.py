@@ -63,7 +63,7 @@ def allocated(worth: Floats, least: Floats, most: Floats, total: float) -> Float
 
 
 def whole(shares: Floats, most: Floats) -> Floats:
-    """Shares as whole numbers of the same sum: rounded down, the largest remainders up.
+    """Shares as whole numbers with the same sum: rounded down, the largest remainders up.
 
     >>> whole(np.array([1.6, 2.7, 0.7]), np.array([5.0, 5.0, 5.0])).tolist()
     [1.0, 3.0, 1.0]

@@ -222,7 +222,7 @@ _DECIMAL = re.compile(r"[+-]?(0|\d{4,})?\.\d+|[+-]?\d+\.(\d{1,2}|\d{4,})")
 
 
 def _check_points(rows: Sequence[Row], column: str) -> None:
-    """See that a point in a number is no sign of thousands, unless another number shows that it is none."""
+    """Check that a point in a number cannot be read as a thousands separator."""
     if any(_DECIMAL.fullmatch(row.text(column)) for row in rows):
         return
     for row in rows:

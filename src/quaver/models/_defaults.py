@@ -39,7 +39,7 @@ def too_long(tokens: int, room: int) -> Response:
 
 
 def before_stop(text: str, stops: Sequence[str]) -> str | None:
-    """What stands before the first of some texts; None where none of them is there.
+    """The text before the first of some stop texts; None where none of them occurs.
 
     >>> before_stop("yes. No", ["N", "."]), before_stop("yes", ["."])
     ('yes', None)

@@ -199,7 +199,7 @@ class Function(Defaults):
             yield from group
 
     def answer_groups(self, requests: Iterable[Request]) -> Iterator[Sequence[Answered]]:
-        """The same, as many at a time as a fast function answers in a millisecond."""
+        """Answer requests in groups of as many as a fast function answers in a millisecond."""
         if isinstance(self, Conversing):
             return ([answered] for answered in answers_of(self, requests))
         return self._groups(requests, _GROUP)

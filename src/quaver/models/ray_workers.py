@@ -146,7 +146,7 @@ class RayWorkers:
         return self._model.identity()
 
     def provenance(self) -> Mapping[str, Any]:
-        """The model's own, and that Ray ran it."""
+        """The model's provenance, and that Ray ran it."""
         return {**self._model.provenance(), "on": f"ray {self._ray.__version__}"}
 
     def prepare(self, repeats: int) -> None:

@@ -151,7 +151,7 @@ class StoredAnswers:
 
     @cached_property
     def written(self) -> StoredAnswers:
-        """The same answers with what was written as the label; where labels alone are kept, those labels.
+        """The answers with the written text as the label; where only labels are kept, those labels.
 
         On a scale, texts have no place, and the exact codes alone are left.
         """
@@ -159,7 +159,7 @@ class StoredAnswers:
 
     @cached_property
     def exact(self) -> StoredAnswers:
-        """Those of the answers that are a label's code (or its name), and nothing else; 1.0 is the code 1."""
+        """The answers that are exactly a label's code (or its name); 1.0 is the code 1."""
         codes = pl.Series("code", self.labels.codes, dtype=pl.String)
         names = {label.name: label.code for label in self.labels.labels} | dict(
             zip(codes, codes, strict=True)

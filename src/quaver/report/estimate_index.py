@@ -133,7 +133,7 @@ class Results:
 
     @cached_property
     def only_openings(self) -> bool:
-        """Whether the instructions differ in what stands before one of them alone: none is in other words."""
+        """Whether the instructions differ only in an opening before one of them: none is reworded."""
         texts = {str(variant.get("instruction", "")).strip() for variant in self.variants}
         shortest = min(texts, key=len, default="")
         return len(texts) > 1 and bool(shortest) and all(text.endswith(shortest) for text in texts)
@@ -168,7 +168,7 @@ class Results:
 
     @cached_property
     def level_words(self) -> dict[str, dict[str, str]]:
-        """How the instruction begins with each level of a factor, where that names the level."""
+        """The beginning of the instruction at each level of a factor, where it identifies the level."""
         found = {}
         for factor, levels in self._worded.items():
             begins = {level: _begins(next(iter(texts))) for level, texts in levels.items() if len(texts) == 1}
@@ -188,7 +188,7 @@ class Results:
 
     @cached_property
     def _beginnings(self) -> dict[str, str]:
-        """Of each variant the beginning of its instruction; none where several would begin alike."""
+        """The beginning of each variant's instruction; none where several would begin alike."""
         texts = {str(one["id"]): str(one.get("instruction", "")) for one in self.variants}
         cut = {text: _begins(text) for text in texts.values()}
         alike = len({*cut.values()}) < len(cut)

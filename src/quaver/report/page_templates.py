@@ -163,7 +163,7 @@ def phrases(name: str, **facts: Any) -> Callable[..., str]:
 
 
 def marked_phrases(name: str, **facts: Any) -> Callable[..., Markup]:
-    """The same of a template of HTML."""
+    """The macros of an HTML template, as functions."""
     say = phrases(name, **facts)
     return lambda phrase, *about: Markup(say(phrase, *about))
 
@@ -174,7 +174,7 @@ def _one_line(text: str) -> str:
 
 
 def _clauses(lines: str, by: str) -> str:
-    """What a part of a template says, a clause a line, with something between them."""
+    """The clauses of a part of a template, one a line there, joined by a separator."""
     return by.join(line for line in map(str.strip, lines.splitlines()) if line)
 
 

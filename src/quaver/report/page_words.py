@@ -179,7 +179,7 @@ _SAID: Mapping[str, str] = {
 
 
 def sentence(estimate: Estimate, results: Results) -> str:
-    """What it is of, its value, its interval and what it rests on.
+    """An estimate in a sentence: its cell, value, interval and n.
 
     >>> import polars as pl
     >>> one = Estimate("accuracy", 0.82, 0.74, 0.88, n=120, cell={"variant": "v", "paraphrase": "third"})
@@ -215,7 +215,7 @@ def _value(estimate: Estimate, value: str, results: Results) -> str:
 
 
 def _names(estimate: Estimate, results: Results) -> list[str]:
-    """What an estimate is of, but for what all of the study has in common and what its value says."""
+    """The names of an estimate's cell, without those that all of the study has in common."""
     result = []
     for column, value in sorted(estimate.cell.items(), key=lambda pair: pair[0] != "variant"):
         known = results.order(column)

@@ -195,7 +195,7 @@ def lasting_difference(differs: Sequence[bool], first: int) -> float:
 
 
 def _likelihood(never: Ints, always: Ints, prior: float) -> Floats:
-    """Of a sequence, as a logarithm: one kind of answer never comes, or with a share drawn from a beta."""
+    """The log likelihood of a sequence in which one kind of answer has a share of 0 or from a beta."""
     spread = scipy.special.betaln(never + prior, always + prior) - scipy.special.betaln(prior, prior)
     likelihood: Floats = np.logaddexp(np.where(never == 0, 0.0, -np.inf), spread) - log(2)
     return likelihood
@@ -269,7 +269,7 @@ class Moved:
 
 
 def _medians(values: Floats, axis: int) -> Floats:
-    """Of what is known; NaN where nothing is."""
+    """The medians of the known values; NaN where there are none."""
     with catch_warnings():
         simplefilter("ignore", RuntimeWarning)  # where nothing is known
         return np.asarray(np.nanmedian(values, axis), float)

@@ -79,7 +79,7 @@ def cost_of(forecast: Forecast, money: bool) -> str:
 
 
 def ask_for(forecast: Forecast, money: bool) -> str:
-    """What the button says that begins to ask."""
+    """The label of the button that starts asking."""
     price = f", and spend {cost_of(forecast, True)}" if money else ""
     return f"Ask {forecast.calls - forecast.stored:,} times{price}"
 

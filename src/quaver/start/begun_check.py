@@ -281,7 +281,7 @@ class BegunCheck:
         return list(found.values())
 
     def column_of(self, role: str) -> str | None:
-        """The column that is taken for what an option says."""
+        """The column that is used for an option."""
         return next((one.column for one in self.columns() if one.role == role), None)
 
     def take_column(self, column: str, role: str) -> None:

@@ -105,7 +105,7 @@ class _Codebook:
         self._show()
 
     def _typed(self) -> list[tuple[str, str]]:
-        """The labels and definitions that stand in the page."""
+        """The labels and definitions on the page."""
         return [(name.value.strip(), meant.value.strip()) for name, meant in self.inputs]
 
     @property
@@ -126,7 +126,7 @@ class _Codebook:
             self._show_labels([*found.items()])
 
     def _show(self) -> None:
-        """The prompt with what stands in the page now."""
+        """The prompt with the labels and definitions now on the page."""
         text = self.texts[self.text.value]
         with self.page.reporting():
             if self.fields:

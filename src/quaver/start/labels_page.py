@@ -58,7 +58,7 @@ async def labels(page: StepPage) -> None:
 
 
 class _Labelling:
-    """The way to the labelled table: its price, the asking, what is taken away, the sheets that come back."""
+    """The page on labelling: its price, the run, the downloads, the sheets that come back."""
 
     def __init__(self, page: StepPage) -> None:
         self.page, self.begun = page, page.begun

@@ -193,7 +193,7 @@ def _sheets(page: StepPage, sheets: Mapping[str, Sequence[str]], read: str) -> N
 
 
 def _how_written(page: StepPage) -> None:
-    """How a text file is to be read, where that cannot be seen."""
+    """The form fields for how to read a text file, where that is not clear."""
 
     async def read(**option: Any) -> None:
         page.begun.give(**option)

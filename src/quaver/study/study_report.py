@@ -130,7 +130,7 @@ def _written(
 
 
 def _watched(study: StudySource, folder: Path) -> dict[str, Any]:
-    """What the report says of the study's watch, where its page lies beside the report; empty without one."""
+    """The report's entry on the study's watch, whose page is beside the report; empty without one."""
     looks = StudyFolder(study.files.watch).read("occasions.json").get("occasions")
     if not looks or folder.resolve() != study.files.path.resolve():
         return {}

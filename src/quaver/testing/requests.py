@@ -45,5 +45,5 @@ def one(model: Model, asked: Request) -> Response:
 
 
 def bits(responses: Iterable[Response]) -> list[tuple[Any, ...]]:
-    """What must be the same to the last bit."""
+    """The parts of an answer that must be the same to the last bit."""
     return [(response.text, response.tokens) for response in responses]

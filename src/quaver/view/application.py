@@ -110,7 +110,7 @@ class Viewer:
         return {"studies": {name: overview_document.pulse(one) for name, one in self.studies.items()}}
 
     def set_who(self, given: Given) -> dict[str, Any]:
-        """Whose marks are made from now on."""
+        """Set the name under which marks are made from now on."""
         who = (given.body().who or "").strip()[:200]
         if not who:
             raise QuaverError("a name is missing", where="who")

@@ -28,7 +28,7 @@ class Body(BaseModel):
 
 @dataclass(frozen=True, config=ConfigDict(populate_by_name=True))
 class Given:
-    """All that a request says.
+    """The content of a request.
 
     Attributes:
         query: The query line.
@@ -99,7 +99,7 @@ _GIVEN = TypeAdapter(Given)
 
 
 def given_in(query: Mapping[str, str], path: Mapping[str, str], content: bytes = b"") -> Given:
-    """What a request says; a parameter that is empty counts as left out."""
+    """The content of a request; an empty parameter counts as left out."""
     known: dict[str, Any] = {name: value for name, value in query.items() if value}
     known |= {"study": "", "name": "", **path}
     try:

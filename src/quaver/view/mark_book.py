@@ -68,7 +68,7 @@ class Mark:
 
     @property
     def kind(self) -> str:
-        """What the page shows of it in a row."""
+        """The mark's kind, as a row of the page shows it."""
         return self.mark or ("label" if self.label else "note")
 
 

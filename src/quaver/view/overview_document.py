@@ -41,7 +41,7 @@ def index_state(study: ViewedStudy) -> dict[str, Any]:
 
 
 def brief(study: ViewedStudy) -> dict[str, Any]:
-    """A study in a line."""
+    """A summary of a study in a single line."""
     shown, state = study.snapshot_or_none(), index_state(study)
     about = (study.id, "", 0) if shown is None else (shown.design.name, shown.design.kind, len(shown.ids))
     known = dict(zip(("name", "kind", "items"), about, strict=True))

@@ -43,7 +43,7 @@ _TERM = re.compile(
 
 
 class QueryError(QuaverError):
-    """A query line that says nothing."""
+    """A query line that cannot be read."""
 
     def __init__(self, problem: str, **parts: str | None) -> None:
         super().__init__(problem, where="query", **parts)

@@ -166,7 +166,7 @@ class State:
 
     @property
     def complete(self) -> bool:
-        """Whether all were read that there were."""
+        """Whether all stored answers were read."""
         return bool(self.rests_on) and self.done >= self.of
 
 
@@ -314,7 +314,7 @@ class Snapshot:
         return dict(self._of_items(rows).select("row", text).iter_rows())
 
     def texts_with(self, holds: pl.Expr) -> pl.Series:
-        """Of whose ``text`` something holds, by row."""
+        """Whether a condition holds for each row's ``text``."""
         with self._whole():
             return pl.scan_parquet(self.folder / "items.parquet").select(holds).collect().to_series()
 

@@ -83,7 +83,7 @@ def _orphaned(seconds: float) -> bool:
 
 
 def _labels_in(parts: AnnotationParts) -> set[str]:
-    """The labels that were read so far."""
+    """The labels read so far."""
     if parts.frame is None:
         return set()
     labels = parts.frame.select(pl.col("label").cast(pl.String).drop_nulls().unique())
@@ -185,7 +185,7 @@ def write_progress(study: StudySource, folder: Path) -> StudyStatus:
 
 
 def write_verdict(study: StudySource, parts: AnnotationParts, now: StudyStatus) -> None:
-    """Write what the report's first screen says, where there are labels that it does not rest on yet."""
+    """Write the report's first screen again where there are new labels."""
     path, noted = parts.folder / "verdict.json", parts.folder / "state.json"
     if parts.frame is None or (path.exists() and path.stat().st_mtime >= noted.stat().st_mtime):
         return

@@ -246,7 +246,7 @@ class Looked:
 
     @property
     def text(self) -> str:
-        """What happened, in a line or a few."""
+        """The look in a line, or a few lines for an alarm."""
         if self.alarms:
             lines = [f"Alarm for {self.study}: the model may no longer be the one you measured."]
             lines += [f"{alarm.model}: {alarm.words} (since {alarm.since})." for alarm in self.alarms]

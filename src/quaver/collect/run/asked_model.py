@@ -32,7 +32,7 @@ class AskedModel:
         self.meter: Meter | None = model.meter if isinstance(model, Metered) else None
 
     async def ask(self, take: Take) -> BaseException | None:
-        """Ask until nothing is left or the budget is used up; what ended it before that, if anything did."""
+        """Ask until nothing is left or the budget is used up; returns what ended it earlier, if anything."""
         try:
             if isinstance(self._model, Conversing):
                 await converse(self._model, self.feed.next, take, lambda: self.feed.has_more)

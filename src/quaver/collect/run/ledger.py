@@ -122,7 +122,7 @@ def ledger(store: Store) -> list[Entry]:
 
 
 def _check_numbers(store: Store, row: Sequence[Any]) -> None:
-    """Refuse totals that are no numbers."""
+    """Refuse totals that are not numbers."""
     odd = [one for one in row if not isinstance(one, int | float) or not abs(one) < _MOST]
     if odd:
         raise StoreError(

@@ -399,7 +399,7 @@ class Progress:
         return line + "".join(f"; {model} waits: {words}" for model, words in self.waits.items() if words)
 
     def outcome(self, ended: Ended, tokens: float, money: float) -> Outcome:
-        """How the run ended that got this far."""
+        """The outcome of a run that got this far."""
         seconds = self.elapsed
         return Outcome(ended, self.total, self.before, self.done, self.errors, seconds, tokens, money)
 

@@ -212,7 +212,7 @@ class Database:
             self._insert_flat(sql, list(chain.from_iterable(part)), len(part[0]))
 
     def insert_columns(self, sql: str, columns: Sequence[Sequence[Any]]) -> None:
-        """The same for rows whose values are given column by column."""
+        """Insert rows whose values are given column by column."""
         width = len(columns)
         flat: list[Any] = [None] * (width * len(columns[0]))
         for index, values in enumerate(columns):

@@ -140,7 +140,7 @@ def written_prompt(messages: Sequence[Message]) -> str:
 
 
 def facts_of(text: Any) -> dict[str, Any]:
-    """What is stored of an engine; nothing where that is damaged."""
+    """The stored facts about an engine; empty where they are damaged."""
     try:
         found = json.loads(text)
     except (ValueError, TypeError, RecursionError):
@@ -212,7 +212,7 @@ def checksum(*values: Any) -> int:
 
 
 def checksum_of_new(seed: int, received: float, row: Sequence[Any]) -> int:
-    """The same of a new response; faster where it has no count of tokens.
+    """The checksum of a new response; faster where it has no count of tokens.
 
     >>> row = ("yes", "stop", *[None] * 6, 0.25, *[None] * 4)
     >>> checksum_of_new(7, 0.5, row) == checksum(7, 0.5, *row)

@@ -62,7 +62,7 @@ def receipt(answered: Answered, source: int, keys: Keys | None = None) -> Receip
 
 
 def receipts(group: Sequence[Answered], source: int, keys: Keys | None = None) -> list[Receipt]:
-    """The same for answers that arrived together."""
+    """The receipts of answers that arrived together."""
     received, found = time.time(), []
     before: tuple[object, ...] = (None, None, None)
     terms = ""

@@ -307,7 +307,7 @@ def _readings_of(
 
 
 def _items(spec: AnnotationsSpec, rows: Sequence[Row], labels: LabelSet, golds: Sequence[str]) -> list[Item]:
-    """The items, with what is the same in all rows of each; so must be the columns of the fields' golds."""
+    """The items, with the columns that do not vary within one; those of the fields' gold labels must not."""
     fixed_roles = ("item", "text", "groups", "gold")
     own = {name for role, name in played_columns(spec) if role not in fixed_roles}
     fixed = {name for name in (spec.gold and spec.gold.column, spec.text, *spec.groups, *golds) if name}

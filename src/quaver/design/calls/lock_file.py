@@ -182,7 +182,7 @@ def write_small(source: Positions) -> Path:
 
 
 def _document(source: Positions, version: str) -> tuple[Path, Any]:
-    """A study file and what it says, to make a version of it."""
+    """The text and the document of a study file, to make a version of it."""
     path = source.path
     if path is None:
         raise SpecError(

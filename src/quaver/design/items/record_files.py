@@ -20,7 +20,7 @@ Placed = tuple[int, dict[str, Any]]
 
 
 def table_ending(path: Path) -> str:
-    """What says how a table is written: its file's ending, with the one before that of a packed file.
+    """The ending that shows how a table is written; of a packed file, the last two endings.
 
     >>> table_ending(Path("a.b.csv.gz")), table_ending(Path("a.b.csv"))
     ('.csv.gz', '.csv')

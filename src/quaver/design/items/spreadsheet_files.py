@@ -73,7 +73,7 @@ def sheets_of(path: Path) -> tuple[dict[str, list[str]], str]:
 
 
 def _engine(path: Path, sheet: str | None) -> Generator[Any, None, None]:
-    """What the engine says of a file, in a process that may end where it gets no memory."""
+    """The engine's output for a file, from a process that may end where it gets no memory."""
     limits = map(str, (MOST_BYTES, MOST_CELLS, MOST_SHEETS))
     command = [sys.executable, "-P", spreadsheet_engine.__file__, str(path.absolute()), sheet or "", *limits]
     last: dict[str, str] = {}

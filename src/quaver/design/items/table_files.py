@@ -226,7 +226,7 @@ def how_written(path: Path) -> dict[str, str]:
 
 
 def _separator_in(path: Path) -> str | None:
-    """What separates the cells of a CSV file whose header has no comma; None where that is not plain.
+    """The separator of a CSV file whose header has no comma; None where it is not clear.
 
     Spreadsheets write semicolons where the comma is the decimal point.
     """

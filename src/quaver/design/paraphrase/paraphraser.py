@@ -124,7 +124,7 @@ class Draft:
         return True
 
     def drop(self, group: str, why: str) -> None:
-        """Count an answer that is no paraphrase."""
+        """Count an answer that is not a paraphrase."""
         reasons = self.dropped.setdefault(group, {})
         reasons[why] = reasons.get(why, 0) + 1
 

@@ -304,7 +304,7 @@ class MeasureSpec(PluginSpec):
     If left out, the measure's own; these prompts where the study has no paraphrases."""
 
     def among(self, columns: Collection[str]) -> MeasureSpec:
-        """The same measure with the names that the frame has: ``output`` may be its ``factor_output``."""
+        """The measure with the frame's column names: ``output`` may be its ``factor_output``."""
 
         def named(given: Any) -> Any:
             if isinstance(given, str):

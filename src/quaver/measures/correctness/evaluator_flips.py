@@ -98,7 +98,7 @@ def pairs_of(parts: Sequence[Cell], first: str | None, second: str | None) -> li
 
 
 def _compared(cell: Cell, first: str, second: str) -> Iterator[Statistic]:
-    """What two evaluators make of the answers that both have read."""
+    """The labels that two evaluators read in the answers that both have read."""
     (a, read_a), (b, read_b) = labels_by(cell, first), labels_by(cell, second)
     both, unpaired = read_a & read_b, int((read_a ^ read_b).sum())
     kinds = (a == b, (a < 0) & (b >= 0), (a >= 0) & (b < 0), (a >= 0) & (b >= 0) & (a != b))

@@ -134,7 +134,7 @@ def precision(cell: Cell) -> Iterator[Statistic]:
 
 
 def _by_label(cell: Cell, judged: Judged, statistic: Statistic, of: int) -> Iterator[Statistic]:
-    """Of each label the right answers, as a share of the answers with it (1) or of its gold labels (2)."""
+    """Each label's right answers, as a share of the answers with it (1) or of its gold labels (2)."""
     statistic = replace(statistic, excluded=judged.excluded, reason=judged.reason or statistic.reason)
     if judged.reason:
         yield statistic

@@ -57,7 +57,7 @@ def likeness(labels: LabelSet | None) -> Floats | None:
 
 
 def like(counts: Floats, alike: Floats | None) -> Floats:
-    """Of each label, how many of those counted are like it."""
+    """For each label, how many of the counted labels are like it."""
     return counts if alike is None else counts @ alike
 
 
@@ -97,18 +97,18 @@ class Pairs:
         return 1 - quotient(agree, whole)
 
     def prompts(self, weights: Floats) -> Floats:
-        """Of two prompts about one item."""
+        """The share of pairs of labels from two prompts about one item that differ."""
         whole, agree = (weights @ side[1] for side in self._sides)
         return 1 - quotient(agree, whole)
 
     def chance(self, weights: Floats) -> Floats:
-        """Of two prompts about two items."""
+        """The share of pairs of labels from two prompts about two items that differ."""
         whole = _chance(weights, self._whole, None) - weights**2 @ self._sides[0][1]
         agree = _chance(weights, self._counts, self._alike) - weights**2 @ self._sides[1][1]
         return 1 - quotient(agree, whole)
 
     def from_others(self, weights: Floats) -> Floats:
-        """Of a label of each prompt and one of another prompt, shape (samples, prompts)."""
+        """The share of a prompt's labels that differ from other prompts', shape (samples, prompts)."""
         whole, agree = (weights @ side[2] for side in self._sides)
         return 1 - quotient(agree, whole)
 

@@ -181,7 +181,7 @@ def prompts_seen(answers: ModelAnswers) -> Iterator[Estimate]:
 
 
 def prompt_choice(answers: ModelAnswers) -> Iterator[Estimate]:
-    """The prompt to choose, and what speaks for it. Calls that failed take no part.
+    """The prompt to choose, and the estimates that support it. Calls that failed are left out.
 
     - ``broken_prompts``: the share of prompts that are odd and agree with the others below 0.8. Its upper end
       is the exact one-sided bound on the share of prompts like these that are, 1 − 0.05^(1/n) where none is.

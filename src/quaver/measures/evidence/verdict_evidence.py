@@ -194,7 +194,7 @@ def answer_quality(
 
 
 def _of_kind(calls: pl.DataFrame, kind: str, factors: Sequence[str]) -> Mapping[str, Any]:
-    """Of answers cut off how many have no label; of those without one their statuses, and by what factor."""
+    """Details: unlabelled answers among those cut off; statuses and factor of those without a label."""
     if kind == "truncated_answers":
         return {"unlabelled": calls.filter(pl.col(kind) & pl.col("unlabelled_answers")).height}
     if kind == "failed_calls":

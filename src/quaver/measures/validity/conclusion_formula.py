@@ -171,7 +171,7 @@ class ItemTable:
         self._matrix = np.concatenate([matrix, np.full((1, matrix.shape[1]), np.nan)])
 
     def verdict(self, low: float | None, high: float | None) -> Verdict:
-        """What an interval says of the claim: it holds or reverses where the whole interval does."""
+        """The verdict on the claim: it holds or reverses if the whole interval does."""
         if low is None or high is None or low <= self.threshold <= high:
             return "not distinguishable"
         return "holds" if (low > self.threshold) == self.above else "reverses"

@@ -112,7 +112,7 @@ class _Drawn:
         self.asked, self.table, self.missing = asked, table, missing
 
     def estimates(self, data: MeasureInput) -> Iterator[Estimate]:
-        """Those of the true labels, where they were drawn by design; then those of each cell."""
+        """The estimates about the true labels, where gold labels were drawn by design; then each cell's."""
         known = designed(data.frame)
         if known:
             by = tuple(name for name in data.by if name not in TOGETHER)

@@ -120,7 +120,7 @@ def is_plain(messages: Sequence[Message]) -> bool:
 
 
 def at(body: Mapping[str, Any], field: str) -> Any:
-    """What stands in a field; None where nothing does."""
+    """The value of a field; None where there is none."""
     value: Any = body
     for name in field.split("."):
         value = value.get(name) if isinstance(value, Mapping) else None

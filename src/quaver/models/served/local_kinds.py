@@ -31,7 +31,7 @@ def kind_at(url: str) -> str | None:
 
 
 async def found_kind(url: str) -> str | None:
-    """The same, on the event loop."""
+    """The kind of a local server, found on the event loop."""
     parts, replies = urlsplit(url), dict[str, Any]()
     try:
         async with HttpPool(1, _SECONDS, _SECONDS, proxies=False) as pool:

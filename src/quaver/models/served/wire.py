@@ -260,7 +260,7 @@ def _is_cut_in_thought(response: Response) -> bool:
 
 
 def _merged(request: Request) -> tuple[Message, ...]:
-    """The messages with those of the system before the user's first."""
+    """The messages, with the system's merged into the user's first."""
     messages = request.prompt.messages
     if is_plain(messages):
         return messages

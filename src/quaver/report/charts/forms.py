@@ -49,7 +49,7 @@ def _numbers(rows: Sequence[Row], *keys: str) -> list[float]:
 
 
 def _referred(rows: Rows, references: Sequence[Reference], key: str) -> tuple[list[Row], dict[str, str]]:
-    """A row for each dashed line in each panel, and what stands about them under each panel's name."""
+    """A row for each dashed line in each panel, and the note under each panel's name."""
     lines: list[Row] = []
     under: dict[str, str] = {}
     for panel in dict.fromkeys(str(row.get("panel", "")) for row in rows):

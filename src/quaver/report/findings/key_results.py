@@ -28,7 +28,7 @@ _ALL = "all"
 
 
 def section_sentences(results: Results) -> dict[Section, list[Markup]]:
-    """What charts and tables do not say of the study, by the section that it belongs to."""
+    """The sentences of each section that say what charts and tables do not."""
     sentences: dict[Section, list[Markup]] = {
         "answers": list(map(escape, quality_lines(quality([*results.audit, *results.estimates])))),
         "coders": coder_sentences(results),
@@ -128,7 +128,7 @@ def corrected_totals(estimates: Iterable[Estimate]) -> list[str]:
 
 
 def in_true_labels(estimate: Estimate) -> str:
-    """What a corrected conclusion says, after its name.
+    """The verdict of a corrected conclusion in words, to follow its name.
 
     >>> details = {"verdict": "holds", "effect": "educ > 0", "gold": 200, "effective_gold": 351.6}
     >>> in_true_labels(Estimate("conclusion_corrected", 0.07, 0.03, 0.11, details=details))

@@ -84,7 +84,7 @@ def _tone(gap: Estimate | None) -> str:
 
 
 def _say_the_same(rows: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """The rows in groups that are nearly as often right and give nearly the same shares of labels."""
+    """The rows in groups with nearly the same accuracy and nearly the same shares of labels."""
     groups: list[list[dict[str, Any]]] = []
     for distance in _APART:
         groups = []
@@ -110,7 +110,7 @@ def _distance(one: Mapping[str, Any], other: Mapping[str, Any]) -> float:
 
 
 def _alike(others: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """What a row says of those that say the same."""
+    """The fields of a row about the rows that are grouped under it."""
     numbers = [row["number"] for row in others if row["value"]]
     ends = dict.fromkeys(map(percent, (min(numbers), max(numbers)))) if numbers else ()
     between = span(min(numbers), max(numbers), percent) if len(ends) > 1 else "".join(ends)

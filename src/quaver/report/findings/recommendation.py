@@ -137,7 +137,7 @@ class Recommendation:
 
     @property
     def subject(self) -> str:
-        """Whose labels, among those of several models or fields."""
+        """The model or field whose labels the recommendation is about, where there are several."""
         return self.field or self.model
 
     @property

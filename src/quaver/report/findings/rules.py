@@ -80,7 +80,7 @@ _NAME: Final = re.compile(r"\w+")
 
 
 def evaluated(expression: str, labels: JudgedModel) -> Any:
-    """What an expression says of a model's labels."""
+    """The value of an expression for a model's labels."""
     words = {"value": labels.value, "low": labels.low, "high": labels.high, "has": labels.has}
     return _compiled(expression)(labels=labels, detail=labels.detail, **words, **_CONSTANTS)
 

@@ -86,7 +86,7 @@ class Card(Rows):
 
     @property
     def kind(self) -> Recommended:
-        """That of the model whose labels can best be used (of fields, the worst)."""
+        """The recommendation for the model whose labels can best be used (with fields, the worst)."""
         return best_of(self.recommendations).kind
 
     @property
@@ -140,7 +140,7 @@ def card(results: Results) -> Card:
 
 
 def best_of(found: Sequence[Recommendation]) -> Recommendation:
-    """That of the model whose labels can best be used, the first of several; of fields, that of the worst."""
+    """The recommendation for the model whose labels can best be used; with fields, that of the worst."""
     fields: dict[str, list[Recommendation]] = {}
     for recommendation in found:
         fields.setdefault(recommendation.field, []).append(recommendation)
@@ -267,7 +267,7 @@ def _sentence(clause: str) -> str:
 
 
 def group_in_words(column: str, level: str) -> str:
-    """The texts of a group; those of a length or a place say it themselves."""
+    """A group of texts in words, such as "texts whose party is “left”"."""
     return f"texts {level}" if column in ("length", "place") else f"texts whose {column} is {quoted(level)}"
 
 
@@ -318,7 +318,7 @@ def _facts(results: Results) -> Iterator[tuple[str, str]]:
 
 
 def by_hand(results: Results) -> Mapping[str, Any]:
-    """Who labelled texts by hand: of how many, the column or the coders, and the sample that was drawn."""
+    """Facts about hand labels: how many, their column or coders, and the sample that was drawn."""
     items = results.lock.get("study", {}).get("items") or {}
     gold = (results.lock.get("study", {}).get("annotations") or items).get("gold") or {}
     known = gold if isinstance(gold, dict) else {"column": gold}

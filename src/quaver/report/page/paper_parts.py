@@ -161,7 +161,7 @@ class Paper:
         return as_text(self.table, self.caption, form)
 
     def methods_as(self, form: Format = "markdown") -> str:
-        """The paragraph on methods, and what an appendix says beyond it.
+        """The paragraph on methods, and its details for an appendix.
 
         Args:
             form: ``markdown``, ``latex`` (which cites the references) or ``html``.

@@ -256,7 +256,7 @@ def _listed(answer: Answer, mentions: Sequence[Mention]) -> list[bool]:
 
 
 def _lines(answer: Answer, mentions: Sequence[Mention]) -> list[tuple[Mention, bool, Codes]]:
-    """Of each mention whether its line begins with it, and the label that has the line to itself."""
+    """Whether each mention begins its line, and the label that has a line to itself."""
     text = answer.text
     result: list[tuple[Mention, bool, Codes]] = []
     for begin, group in groupby(mentions, lambda mention: text.rfind("\n", 0, mention.start) + 1):
@@ -274,12 +274,12 @@ def _lines(answer: Answer, mentions: Sequence[Mention]) -> list[tuple[Mention, b
 
 
 def _is_nothing(text: str) -> bool:
-    """Whether what stands beside a label says nothing more."""
+    """Whether the words beside a label add nothing."""
     return not _REST.sub("", text.lower())
 
 
 def _strength(answer: Answer, mention: Mention) -> int | None:
-    """The strength of a mention by what stands right before it."""
+    """The strength of a mention, by the words right before it."""
     start = mention.start
     near = answer.folded[max(0, start - _NEAR) : start]
     line = near.rpartition("\n")[2]

@@ -59,13 +59,13 @@ def phrases(kind: str) -> frozenset[str]:
 
 @cache
 def spaced(kind: str) -> frozenset[str]:
-    """Those of languages that are written with spaces."""
+    """The phrases of one kind in languages that are written with spaces."""
     return frozenset(text for text in phrases(kind) if not _SPACELESS.match(text))
 
 
 @cache
 def spaceless(kind: str) -> tuple[str, ...]:
-    """Those of languages that are written without, the longest first."""
+    """The phrases of one kind in languages that are written without spaces, the longest first."""
     return tuple(sorted(phrases(kind) - spaced(kind), key=lambda text: (-len(text), text)))
 
 

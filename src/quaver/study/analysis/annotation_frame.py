@@ -161,7 +161,7 @@ def _design(
     *,
     has_texts: bool,
 ) -> dict[str, Any]:
-    """The arguments of the same."""
+    """The design's part of an annotator's arguments."""
     return {
         "conditions": experiment.conditions,
         "items": [Item(item.id, {}, item.gold, item.groups, item.golds) for item in experiment.items],

@@ -121,7 +121,7 @@ class MeasuredStudy:
 
     @cached_property
     def whole(self) -> Gathered:
-        """The same, for all measures that are taken of them."""
+        """The gathered frame that all measures share."""
         return Gathered(self.frame) if self.beside else self.every
 
     def _of(self, one: Measurement) -> Gathered:
@@ -176,7 +176,7 @@ class MeasuredStudy:
 
     @cached_property
     def seen_clusters(self) -> list[Estimate]:
-        """The same, without the texts of many items."""
+        """The clusters of items that were found, without the texts of many items."""
         return hidden_clusters(self.study, self.first, self.group, in_passing=True)
 
     # ---------------------------------------------------------------------------- what it measures
@@ -193,7 +193,7 @@ class MeasuredStudy:
         return self._doubted([estimate for one in asked for estimate in one.of(self._of(one).frame)])
 
     def estimates(self, names: Sequence[str] | None = None) -> list[Estimate]:
-        """The measures that the study's file asks for, or those of some names."""
+        """The estimates of the measures that the study file names, or of the measures given by name."""
         asked = self.asked if names is None else measurements(self.study, names, self.frame)
         return self._doubted(self._taken(asked))
 
@@ -471,7 +471,7 @@ class MeasuredFields:
         return self.each(lambda part: part.measure(name, rest), fields)
 
     def estimates(self, names: Sequence[str] | None = None) -> list[Estimate]:
-        """The measures that the study's file asks for; conclusions of the fields that they are about."""
+        """The estimates of the measures that the study file names; conclusions in their fields."""
         of_study = self.study.spec.conclusions
 
         def taken(part: MeasuredStudy) -> list[Estimate]:
@@ -482,7 +482,7 @@ class MeasuredFields:
         return self.each(taken)
 
     def quality(self) -> Quality:
-        """The gate before every number; of several fields, of each issue the worst, or each that differs."""
+        """The quality of the answers; of several fields, the worst of each issue."""
         found: dict[tuple[str, ...], dict[str, Estimate]] = defaultdict(dict)
         for field, part in self.parts.items():
             for estimate in part.quality():

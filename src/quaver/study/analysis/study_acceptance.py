@@ -90,7 +90,7 @@ def _rounded(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def shown_acceptance(study: StudySource, frame: pl.DataFrame) -> dict[str, Any]:
-    """What a report says of labels that may be accepted: as it was last asked for, from today's gold labels.
+    """The accepted labels for the report: with the last options, from the current gold labels.
 
     Without a gold sample there is nothing to say.
     """

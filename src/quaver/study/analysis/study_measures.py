@@ -238,7 +238,7 @@ def _or_failed(
 
 
 def told_apart(found: list[Measurement]) -> list[Measurement]:
-    """The measurements; those of one measure that differ in its treatment say in their cells in which.
+    """The measurements; where one measure is taken under several treatments, cells name the treatment.
 
     Else two conventions of one measure were two numbers of one name and one cell.
     """

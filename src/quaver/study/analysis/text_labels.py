@@ -131,7 +131,7 @@ def _chosen(
 
 
 def _quotes(frame: pl.DataFrame) -> pl.DataFrame:
-    """Of each label of a text the words in the text that most answers quote for it, of several the first."""
+    """For each label of a text, the words that most answers quote for it (of several, the first)."""
     placed = frame.drop_nulls("quote_start").with_columns(pl.col("item", "label").cast(pl.String))
     counted = placed.group_by("item", "label", "quote").agg(pl.len(), pl.col("quote_start").min())
     ordered = counted.sort("len", "quote_start", "quote", descending=[True, False, False])

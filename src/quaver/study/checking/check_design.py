@@ -342,7 +342,7 @@ def _read(data: Any, to: str | Path | None, written: Mapping[str, str]) -> tuple
 
 
 def _asked_of_model(given: CheckOptions) -> dict[str, Any]:
-    """What stands beside a model in the study file, by the options of a check."""
+    """A model's further keys in the study file, from the options of a check."""
     price = price_given(given["price"]) if given["price"] else None
     asked = {"key": given["key_from"], "effort": given["effort"], "price": price}
     return {name: value for name, value in asked.items() if value is not None}
@@ -351,7 +351,7 @@ def _asked_of_model(given: CheckOptions) -> dict[str, Any]:
 def model_entry(
     model: str | Callable[..., Any], base_url: str | None = None, beside: Mapping[str, Any] | None = None
 ) -> tuple[str | dict[str, Any], dict[str, Callable[..., Any]]]:
-    """What stands in the study file for a model, and the function that goes with it."""
+    """The study file's entry for a model, and the function that belongs to it."""
     if not isinstance(model, str):
         name = getattr(model, "__name__", "")
         name = name if name.isidentifier() else "annotate"
@@ -399,7 +399,7 @@ def _said(table: TextTable, *, starts: bool = False, **facts: Any) -> list[Decis
 
 
 def run_agreed(study: Study, *, agreed: bool, batch: bool = False) -> str:
-    """Ask what is left of a study, if it is free or agreed to; how that ended."""
+    """Ask what is left of a study, if it is free or agreed to; returns how the run ended."""
     plan = left_to_ask(study)
     if plan.stored == plan.calls:
         return "finished"

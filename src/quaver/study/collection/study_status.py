@@ -231,7 +231,7 @@ def outside(study: StudySource, entries: Sequence[Entry]) -> dict[str, int]:
 
 
 def outside_study(study: StudySource) -> dict[str, int]:
-    """The same of a study whose store is not open."""
+    """The sentence about answers outside a study whose store is not open."""
     if study.spec.annotations is not None or not study.files.responses.exists():
         return {}
     with study.answers() as store, store.at_once():

@@ -115,7 +115,7 @@ def gold_status(sample: GoldSample, labels: LabelSet) -> GoldStatus:
 
 
 def described(sample: GoldSample, labels: LabelSet) -> dict[str, Any]:
-    """What a report says of a gold sample that was drawn: its status, seed, probabilities and last day."""
+    """The description of a drawn gold sample for a report: status, seed, probabilities and last day."""
     last = datetime.fromisoformat(sample.design["rounds"][-1]["when"])
     chances = sample.draw["probability"]
     return gold_status(sample, labels).document() | {

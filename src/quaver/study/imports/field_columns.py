@@ -50,7 +50,7 @@ class FieldColumn:
 
     @property
     def document(self) -> dict[str, Any]:
-        """What stands in a study file for it."""
+        """The field's entry in a study file."""
         found: dict[str, Any] = {"labels": list(self.labels)} if self.labels else {}
         found |= {"several": True} if self.kind == "set" else {}
         found |= {"level": self.level} if self.kind in ("scale", "number") else {}
@@ -58,7 +58,7 @@ class FieldColumn:
 
     @property
     def cells(self) -> Any:
-        """What stands there for its labels: the column, or the columns, and what else a text means."""
+        """The entry for its labels: the column or columns, and the meaning of other texts."""
         cells = {"columns": self.gold} if isinstance(self.gold, dict) else self.gold
         if not self.also:
             return cells
@@ -66,7 +66,7 @@ class FieldColumn:
 
     @property
     def why(self) -> str:
-        """What it was taken for, in words."""
+        """The kind of variable, in words."""
         if self.kind == "number":
             return f"a number ({self.level})"
         return f"a {self.kind}{' of' * (self.kind == 'set')} {label_line(self.labels)}"
@@ -78,7 +78,7 @@ class FieldColumn:
 
 
 def how_drawn(gold: Any, drawn: str | None) -> Any:
-    """What stands under ``gold``, with how the texts with these labels were picked.
+    """The value of ``gold``, with how the texts with these labels were picked.
 
     >>> how_drawn("label", None), how_drawn("label", "random")
     ('label', {'column': 'label', 'drawn': 'random'})

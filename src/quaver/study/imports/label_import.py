@@ -133,7 +133,7 @@ def _fields(table: Table, given: ImportOptions) -> tuple[FieldColumn, ...]:
 def _documents(
     table: Table, fields: Sequence[FieldColumn], drawn: str | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What the study file says of the fields, and where their labels stand.
+    """The study file's entries for the fields and for the columns with their labels.
 
     A field's gold labels are in a column that is called after it.
     """
@@ -157,7 +157,7 @@ def _plain(column: str) -> str:
 def _labels(
     table: Table, played: Mapping[str, Any], options: ImportOptions
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What the study file says of the label set, and of other texts in cells: labels (1.0 for 1), or none."""
+    """The study file's label set, and the meaning of other texts: labels (1.0 for 1), or none."""
     columns = (
         [played["label"]] if "label" in played else [*played.get("models", ()), *played.get("coders", ())]
     )

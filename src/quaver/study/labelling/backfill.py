@@ -31,7 +31,7 @@ _UNJUDGED: Final = "labelled by {}, which the check has not judged"
 
 
 class Backfill:
-    """The texts to which no answer gave a label, and what a second model says of them.
+    """The texts to which no answer gave a label, and a second model's labels for them.
 
     Args:
         study: The study of all texts, which has been asked.

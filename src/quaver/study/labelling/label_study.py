@@ -190,7 +190,7 @@ class FieldLabels:
 
     @property
     def claims(self) -> dict[str, str]:
-        """What each conclusion says of the true labels, by its name."""
+        """The verdict of each conclusion in the true labels, by name."""
         found = corrected_conclusions(self._corrected)
         return {name: in_true_labels(estimate) for name, estimate in found.items()}
 

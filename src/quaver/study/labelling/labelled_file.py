@@ -133,7 +133,7 @@ def _write(source: Path, written: Mapping[str, Any], part: Path, heads: Sequence
 def _records(
     lines: Sequence[str], separator: str, quote: str | None, heads: Sequence[str], cells: _Cells
 ) -> dict[int, str]:
-    """The last line of each record with its cells: what stands before them keeps its quotation marks."""
+    """The last line of each record with its cells; the text before them keeps its quotation marks."""
     if match := EXCEL_SEPARATOR.fullmatch(lines[0] if lines else ""):
         separator = match[1]
     reader = cells_of_lines(lines, separator, quote)
@@ -150,7 +150,7 @@ def _records(
 
 
 def _objects(lines: Sequence[str], heads: Sequence[str], cells: _Cells, *, is_utf8: bool) -> dict[int, str]:
-    """The lines of objects with more fields: what stands before them keeps its spelling."""
+    """The lines of objects with more fields; the text before them is unchanged."""
     new = {}
     for number, line in enumerate(lines, 1):
         text, end = _without_end(line)
@@ -164,7 +164,7 @@ def _objects(lines: Sequence[str], heads: Sequence[str], cells: _Cells, *, is_ut
 
 
 def _write_json(source: Path, part: Path, heads: Sequence[str], cells: _Cells) -> None:
-    """The objects with more fields, and what stands around their list."""
+    """The objects with more fields, and the text around their list."""
     document, records = records_in(source)
     for number, one in enumerate(records, 1):
         one.update(zip(heads, cells[number], strict=True))

@@ -109,7 +109,7 @@ class Labelled(Rows):
 
     @property
     def acceptance(self) -> Acceptance | None:
-        """Which labels are accepted, of fields those of the one with the fewest; None without any."""
+        """The accepted labels; with fields, those of the field with the fewest; None without any."""
         return min(self.accepted.values(), key=lambda found: found.accepted, default=None)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -416,7 +416,7 @@ def _share(given: Any) -> float | None:
 
 
 def check_to_go_on_from(data: Any, options: LabelOptions) -> str | Path | None:
-    """The check that is named, or that of these texts where no option asks for another one."""
+    """The named check, or the check of these texts where no option calls for a new one."""
     if options["check"] or not isinstance(data, str | Path):
         return options["check"]
     kept = ("to", "budget", *(["model"] if callable(options["model"]) else []))

@@ -137,7 +137,7 @@ StudyName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", max_len
 
 
 class ListedStudies(Part):
-    """What a file that lists studies says."""
+    """The content of a file that lists studies."""
 
     name: str = Field(description="What the studies are called together.", min_length=1)
     description: str = Field("", description="What it is for.")

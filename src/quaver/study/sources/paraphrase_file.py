@@ -163,7 +163,7 @@ class KeptParaphrases:
         return list(self._document.get("spent", ()))
 
     def for_lock(self) -> dict[str, Any]:
-        """What the lock file says of them: how models made them, and what that took."""
+        """The lock file's entry for paraphrases: how models made them, and the tokens used."""
         made = [{**one, "paraphrases": len(one["paraphrases"])} for one in self._document.get("drafts", ())]
         spent = [{name: one[name] for name in one if name not in ("first", "last")} for one in self.spent]
         return {"made": made, "spent": spent}

@@ -102,7 +102,7 @@ def check_money(found: Mapping[str, Price | None], spec: StudySpec, source: Posi
 
 @cache
 def known_price(name: str, provider: str | None = None, url: str | None = None) -> Price | None:
-    """What genai-prices says of a model; None where it does not know it."""
+    """The price of a model by genai-prices; None where it has none."""
     places = [(name, {"provider_api_url": url})] if url and not provider else []
     if provider:
         places.append((name, {"provider_id": _PROVIDERS.get(provider, provider)}))

@@ -54,7 +54,7 @@ class StudyFile(StudySource):
 
     @cached_property
     def decided(self) -> StudySpec:
-        """The study file's content, and whether a schema holds the models, where it leaves that to them."""
+        """The study file's content, and whether a schema constrains the models if the file leaves it open."""
         task = self.spec.task
         if task.held is not None or not task.fields:
             return self.spec
@@ -95,7 +95,7 @@ class StudyFile(StudySource):
         return False
 
     def with_stand_ins(self) -> StudyFile:
-        """The same, for a plan: something as long stands in for paraphrases that have not been made."""
+        """The experiment for a plan: stand-ins of the same length replace paraphrases not yet made."""
         other = StudyFile(self.spec, self.positions, self.folder, self.plugins.functions)
         other.paraphrases.stands_in = True
         return other
@@ -166,7 +166,7 @@ class StudyFile(StudySource):
 
     @property
     def prices(self) -> Mapping[str, Price | None]:
-        """What models cost, by name: the study's, and those beside them that make paraphrases.
+        """The prices of models by name: the study's, and those that write its paraphrases.
 
         None where the price is unknown.
         """

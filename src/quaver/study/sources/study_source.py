@@ -142,7 +142,7 @@ class StudySource(ABC):
 
     @property
     def title(self) -> str:
-        """What a comparison calls it where two studies have the same name."""
+        """The study's name in a comparison of two studies with the same name."""
         return str(self.folder if self.folder.name else self.folder.resolve().name)
 
     @property
@@ -232,7 +232,7 @@ class StudySource(ABC):
 
     @property
     def prices(self) -> Mapping[str, Price | None]:
-        """What its models cost, by name; None where the price is unknown."""
+        """The prices of its models by name; None where a price is unknown."""
         return {}
 
     def spent_on_paraphrases(self) -> Sequence[Entry]:
