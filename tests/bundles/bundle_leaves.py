@@ -17,6 +17,7 @@ import sqlite3
 import sys
 from collections import Counter
 from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -26,9 +27,9 @@ from tests.bundles.leaf_studies import BUNDLES
 from tests.damage import repacked
 
 from quaver.bundles import verification
-from quaver.bundles.derived_files import estimate_differences
+from quaver.bundles.derived_files import estimate_differences, file_difference
 from quaver.collect.store.response_tables import CHECKED, add_checksums
-from quaver.errors import QuaverError
+from quaver.errors import QuaverError, StoreError
 from quaver.study.analysis.measured_study import MeasuredFields
 from quaver.study.sources.archive import members_in
 from quaver.study.sources.bundle_source import estimates_in
@@ -244,60 +245,83 @@ def values_of(path):
 
 
 class Quick:
-    """`verify`, which stops at the first difference, and derives once what follows from the same files."""
+    """`verify`, which stops at the first difference, and does once what follows from the same files."""
+
+    STEPS = ("compare_design", "_compare_readings", "gold_differences", "acceptance_differences")
 
     def __init__(self, home):
-        self._home, self._made = home, {}
-        self._write, self._steps = verification.write_derived, {}
+        self._home, self._made, self._read, self._real = home, {}, {}, {}
 
     def __enter__(self):
-        for name in ("_compare_readings", "_compare_derived"):
-            self._steps[name] = getattr(verification, name)
-        verification._compare_readings = self._readings
+        for name in (*self.STEPS, "_compare_derived", "write_derived", "rescored", "resolved", "departures"):
+            self._real[name] = getattr(verification, name)
+        for name in self.STEPS:
+            setattr(verification, name, partial(self._once, name))
         verification._compare_derived = self._numbers_first
-        verification.write_derived = self._derived
+        verification.resolved = lambda _: {}  # for what is said at the end
+        verification.departures = lambda _: ()
+        verification.write_derived, verification.rescored = self._derived, self._rescored
         return self
 
     def __exit__(self, *_):
-        verification.write_derived = self._write
-        for name, step in self._steps.items():
+        for name, step in self._real.items():
             setattr(verification, name, step)
 
-    def _readings(self, source, stored, found):
-        if not found.differs:
-            self._steps["_compare_readings"](source, stored, found)
+    def _once(self, name, source, *given):
+        if name == "compare_design":  # the first, and of the whole bundle
+            self._key, self._answers = _follows_from(source.folder)
+        found = self._real[name](source, *given)
+        _stop_at(found if name.endswith("differences") else given[-1].differs)
+        return found
+
+    def _rescored(self, source):
+        if self._answers not in self._read:
+            self._read = {self._answers: self._real["rescored"](source).collect()}
+        return self._read[self._answers].lazy()
 
     def _numbers_first(self, source, again, found):
         """A page takes ten times as long as its numbers, so it is written where these are the same."""
-        if found.differs:
-            return
-        if self._key(source) not in self._made:
+        if self._key not in self._made:
             now = MeasuredFields(source).estimates()
-            found.differing += estimate_differences(estimates_in(source.folder), now)
-        if not found.differs:
-            self._steps["_compare_derived"](source, again, found)
-
-    @staticmethod
-    def _key(source):
-        """What the derived files follow from."""
-        files = members_in(source.folder)
-        found = hashlib.sha256()
-        for name, path in sorted(files.items()):
-            found.update(name.encode())
-            if name not in DERIVED and not name.endswith(".html") and path.suffix != ".parquet":
-                found.update(b"\0".join(_dumped(path)))
-        found.update(str(source.annotations.rows()).encode())
-        return found.hexdigest()
+            _stop_at(estimate_differences(estimates_in(source.folder), now))
+        self._real["_compare_derived"](source, again, found)
 
     def _derived(self, source, folder):
-        key = self._key(source)
+        key = self._key
         if key not in self._made:
             kept = self._home / key
-            self._made[key] = self._write(source, folder), kept
+            self._made[key] = self._real["write_derived"](source, folder), kept
             shutil.copytree(folder, kept)
         estimates, kept = self._made[key]
         shutil.copytree(kept, folder, dirs_exist_ok=True)
         return estimates
+
+    def finds(self, name, folder, change):
+        """Whether a derived file, compared by itself as in the last step, is not that of the whole bundle."""
+        (folder / name).parent.mkdir(parents=True)
+        change(folder)
+        return file_difference(folder / name, next(iter(self._made.values()))[1] / name)
+
+
+def _stop_at(differs):
+    if differs:
+        raise StoreError("a difference, which is enough")
+
+
+def _follows_from(folder):
+    """Digests of what the derived files follow from, and of the same without the annotations."""
+    found = hashlib.sha256()
+    files = {name: path for name, path in members_in(folder).items() if not _is_derived(name)}
+    kept = files.pop("annotations.parquet").read_bytes()
+    for name, path in sorted(files.items()):
+        found.update(b"\0".join([name.encode(), *_dumped(path)]))
+    answers = found.hexdigest()
+    found.update(kept)
+    return found.hexdigest(), answers
+
+
+def _is_derived(name):
+    return name in DERIVED or name.endswith(".html")
 
 
 def _dumped(path):
@@ -328,15 +352,15 @@ def changed_values(bundle, home, seed=1, most=None, *, derived=True, told=lambda
         told: Is given each file's name when it is done, and the counts so far.
 
     Returns:
-        How many of each kind of place were changed, and how many of these nobody noticed.
+        How often verifying ended in each outcome, by the kind of place.
     """
-    folder, tried, passed = home / "whole", Counter(), Counter()
+    folder, ends = home / "whole", Counter()
     repacked(bundle, home / "plain", lambda there: shutil.copytree(there, folder))
     draw = random.Random(seed)
-    with Quick(home / "derived"):
+    with Quick(home / "derived") as quick:
         assert outcome(bundle) == "holds"
         members = members_in(folder)
-        follow = [name for name in members if name in DERIVED or name.endswith(".html")]
+        follow = [name for name in members if _is_derived(name)]
         for name in sorted({*members} - {*follow}) + (follow if derived else []):
             values = values_of(members[name])
             kinds = {}
@@ -351,28 +375,31 @@ def changed_values(bundle, home, seed=1, most=None, *, derived=True, told=lambda
                     def change(there, name=name, values=values, place=place):
                         values.change(there / name, place, draw)
 
-                    found = outcome(repacked(bundle, case, change))
-                    tried[f"{name} {kind}"] += 1
-                    passed[f"{name} {kind}"] += found == "holds"
-            told(name, tried, passed)
-    return tried, +passed
+                    found = name in follow and quick.finds(name, case / "alone", change)
+                    end = "differs" if found else outcome(repacked(bundle, case, change))
+                    ends[f"{name} {kind}", end] += 1
+            told(name, ends)
+    return ends
 
 
-def _told(name, tried, passed):
+def _told(name, ends):
     """Say which values of a file pass."""
-    own = [kind for kind in tried if kind.startswith(f"{name} ")]
-    print(f"  {name}: {sum(tried[one] for one in own):,} values, {sum(passed[one] for one in own):,} pass")
-    for kind in own:
-        if passed[kind]:
-            print(f"    {kind}: {passed[kind]} of {tried[kind]}", flush=True)
+    own = {key: n for key, n in ends.items() if key[0].startswith(f"{name} ")}
+    print(f"  {name}: {sum(own.values()):,} values", flush=True)
+    for (kind, end), n in own.items():
+        if end != "differs":
+            print(f"    {kind}: {n} end in {end!r}, {ends[kind, 'differs']} are found", flush=True)
 
 
 def _main(names, most):
     for name in names or BUNDLES:
         with TemporaryDirectory() as place:
             home = Path(place)
-            tried, passed = changed_values(BUNDLES[name](home / "study"), home, most=most, told=_told)
-        print(f"{name}: {tried.total():,} values changed, {passed.total():,} pass", flush=True)
+            ends = changed_values(BUNDLES[name](home / "study"), home, most=most, told=_told)
+        outcomes = Counter()
+        for (_, end), n in ends.items():
+            outcomes[end] += n
+        print(f"{name}: {ends.total():,} values changed, {dict(outcomes)}", flush=True)
 
 
 if __name__ == "__main__":

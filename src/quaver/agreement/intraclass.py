@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy.stats import f
+from scipy.special import fdtri
 
 from quaver.agreement.ratings import Ratings, coefficient
 from quaver.estimation.grouped_items import agreement_of_sums
@@ -74,7 +74,7 @@ def _interval(numbers: Floats, value: float, ratings: Ratings) -> Interval | Non
     parts = (a * between) ** 2 / (k - 1) + (b * error) ** 2 / ((n - 1) * (k - 1))
     freedom = (a * between + b * error) ** 2 / parts if parts > 0 else (n - 1) * (k - 1)
     half = (1 + ratings.cell.resampling.confidence_level) / 2
-    below, above = f.ppf(half, n - 1, freedom), f.ppf(half, freedom, n - 1)
+    below, above = fdtri(n - 1, freedom, half), fdtri(freedom, n - 1, half)
     rest = k * between + (k * n - k - n) * error
     low = n * (among - below * error) / (below * rest + n * among)
     high = n * (above * among - error) / (rest + n * above * among)

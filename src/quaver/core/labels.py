@@ -89,6 +89,7 @@ _NOISE: Final = 12
 """Digits: what comes after them is how computers write 0.3."""
 
 
+@lru_cache(maxsize=1 << 16)
 def number_of(text: str, *, measured: bool = True) -> str | None:
     """The number that a text is, in one form; None of another text.
 

@@ -446,9 +446,8 @@ def test_logs_of_other_programs_are_read_as_they_are(tmp_path):
     for at in range(4):
         sampled = {"sampled": ["a"], "prompt": [{"content": f"{at}?"}]}
         evals.append({"sample_id": f"s{at}", "type": "sampling", "data": sampled})
-        evals.append(
-            {"sample_id": f"s{at}", "type": "match", "data": {"expected": "ab"[at % 2], "sampled": "a"}}
-        )
+        for kind, data in (("sampling", {"sampled": ["b"]}), ("match", {"expected": "ab"[at % 2]})):
+            evals.append({"sample_id": f"s{at}", "type": kind, "data": data})  # a grader's, the true label
     for name, log, rows in (("harness", harness, 8), ("evals", [*evals, {"final_report": {}}], 4)):
         path = tmp_path / f"{name}.jsonl"
         path.write_text("\n".join(map(json.dumps, log)))
@@ -457,3 +456,23 @@ def test_logs_of_other_programs_are_read_as_they_are(tmp_path):
         assert (frame.height, frame["status"].unique().to_list()) == (rows, ["valid"])
         assert (frame["label"].cast(str) == frame["gold"].cast(str)).mean() == 0.5
         assert frame["repeat"].unique().to_list() == [0]
+
+
+def test_scores_of_inspect_ai_that_are_no_numbers_are_no_labels(tmp_path):
+    rows = [{"sample_id": at, "epoch": 1, "score": [1.0, 0.0, float("nan")][at % 3]} for at in range(6)]
+    pl.DataFrame(rows).write_parquet(tmp_path / "logs.parquet")
+    (tmp_path / "logs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    for ending in ("parquet", "jsonl"):
+        named = {"label": "score", "item": "sample_id", "repeat": "epoch"}
+        frame = import_annotations(tmp_path / f"logs.{ending}", tmp_path / ending, **named)[0].annotations()
+        assert frame["label"].cast(str).to_list() == ["1", "0", None] * 2
+    (tmp_path / "log.json").write_text(json.dumps({"eval": {}, "samples": rows, "reductions": [{}]}))
+    with pytest.raises(ItemError, match="a log of inspect-ai"):
+        import_annotations(tmp_path / "log.json", **named)
+
+
+def test_a_file_in_place_of_a_column_leads_to_the_column(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "truth.csv").write_text("id,truth\n1,a\n")
+    with pytest.raises(UnknownName, match="is a file: join its rows"):
+        imported(tmp_path, PEOPLE_AND_MODELS, **{**BOTH, "gold": "truth.csv"})

@@ -38,6 +38,12 @@ def records_in(path: Path) -> tuple[Any, list[dict[str, Any]]]:
         document = parsed_json(read_file(path))
     except (ValueError, RecursionError) as error:
         raise ItemError("this is not JSON", where=path.name, found=str(error)[:200]) from None
+    if isinstance(document, dict) and {"eval", "samples"} <= document.keys():
+        raise ItemError(
+            "this is a log of inspect-ai, not a table",
+            where=path.name,
+            fix='make a table of it: inspect_ai.analysis.samples_df("LOGS").to_parquet("logs.parquet")',
+        )
     lists = [document]
     if isinstance(document, dict):
         lists = [one for one in document.values() if isinstance(one, list) and one]
@@ -85,7 +91,15 @@ def _of_harness(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _of_evals(spec: Mapping[str, Any], events: Sequence[Placed]) -> list[Placed]:
-    """The samples of a log of OpenAI's evals, which has several events for each."""
+    """The samples of a log of OpenAI's evals, which has several events for each.
+
+    Its first event that says so has the text, the answer and the true label: later ones are a grader's.
+
+    >>> said = {"prompt": "Is it good?", "sampled": ["yes"]}, {"sampled": ["Right."]}, {"expected": "yes"}
+    >>> events = [(at, {"sample_id": "a.1", "data": data}) for at, data in enumerate(said)]
+    >>> _of_evals({"completion_fns": ["gpt-4o"]}, events)
+    [(0, {'item': 'a.1', 'model': 'gpt-4o', 'text': 'Is it good?', 'answer': 'yes', 'gold': 'yes'})]
+    """
     model, rows = ",".join(map(str, spec["completion_fns"])), dict[str, Placed]()
     for at, event in events:
         data = event.get("data")
@@ -96,8 +110,9 @@ def _of_evals(spec: Mapping[str, Any], events: Sequence[Placed]) -> list[Placed]
         prompt = data.get("prompt")
         if isinstance(prompt, list) and prompt and isinstance(prompt[-1], dict):
             prompt = prompt[-1].get("content")
-        noted = {"text": prompt, "answer": data.get("sampled"), "gold": data.get("expected")}
-        row.update({name: cell for name, cell in noted.items() if cell is not None})
+        for name, cell in (("text", prompt), ("answer", data.get("sampled")), ("gold", data.get("expected"))):
+            if row[name] is None:
+                row[name] = cell[0] if isinstance(cell, list) and len(cell) == 1 else cell
     return list(rows.values())
 
 

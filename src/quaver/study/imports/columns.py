@@ -94,7 +94,10 @@ class Table:
         for column in self.columns:
             if _spaced(name) == _spaced(column):
                 return column
-        raise UnknownName("column", name, self.columns, where=f"{self.path.name}: --{role}")
+        where, fix = f"{self.path.name}: --{role}", None
+        if Path(name).is_file():
+            fix = f"{name} is a file: join its rows to {self.path.name} by the ids, and name the new column"
+        raise UnknownName("column", name, self.columns, where=where, fix=fix)
 
     def counts(self, column: str) -> Counter[str]:
         """How often each text occurs in a column, in order of appearance, the empty one included."""
