@@ -68,7 +68,67 @@ def limited(body, path, n):
 FASTAPI = {"detail": [{"loc": ["body", "temperature"], "msg": "extra fields not permitted"}]}
 INSTEAD = "Unrecognized argument: max_tokens. Please use max_output_tokens instead."
 
+
+def nested(field, **more):
+    """An error of pydantic's in an object of the provider's."""
+    error = {"loc": ["body", field], "msg": "Extra inputs are not permitted", **more}
+    return {"object": "error", "message": {"detail": [error]}, "type": "invalid_request_error"}
+
+
+def effortless(body, path, n):
+    words = "'reasoning_effort' does not support 'low' with this model. Supported values are: 'medium'."
+    return chat(body) if "reasoning_effort" not in body else error(400, words, None, "reasoning_effort")
+
+
+def small(body, path, n):
+    """Its context has no room for the longest answer."""
+    words = (
+        "'max_tokens' is too large: 256. This model's maximum context length is 240 tokens and your request"
+    )
+    return (
+        chat(body) if body["max_tokens"] <= 200 else error(400, f"{words} has 40 input tokens (256 > 200).")
+    )
+
+
+def channelled(body, path, n):
+    status, reply = chat(body)
+    message = reply["choices"][0]["message"]
+    message["content"] = f"<|channel|>analysis<|message|>neg? pos?<|end|>{_FINAL}{message['content']}"
+    return status, reply
+
+
+def fails_inside(body, path, n):
+    """A router whose host failed while it wrote."""
+    failed = {"index": 0, "error": {"code": 502, "message": SENTENCE}, "finish_reason": "error"}
+    return chat(body) if n % 4 else (200, {"choices": [failed | {"message": {"content": ""}}]})
+
+
+def uncounted(body, path, n):
+    status, reply = chat(body)
+    return status, reply | {"usage": {"prompt_tokens": "20"} if n % 2 else None, "model": None}
+
+
+_FINAL = "<|start|>assistant<|channel|>final<|message|>"
+_KEY = "Malformed input request: #: extraneous key [temperature] is not permitted"
+_ROLE = {"detail": [{"loc": ["body", "messages", 0, "role"], "msg": "System role not supported"}]}
+
 ANSWERED = {
+    "a level of effort": effortless,
+    "a nested detail": unless("temperature", 422, nested("temperature")),
+    "a detail in a text": unless(
+        "temperature", 422, {"message": json.dumps(nested("temperature")["message"])}
+    ),
+    "an extraneous key": unless("temperature", 400, {"message": _KEY}),
+    "no role of a system": lambda body, path, n: (
+        (422, _ROLE) if body["messages"][0]["role"] == "system" else chat(body)
+    ),
+    "a small context": small,
+    "channels": channelled,
+    "a choice that failed": fails_inside,
+    "loading": lambda body, path, n: error(503, "Loading model") if n <= 2 else chat(body),
+    "a gateway's time": now_and_then(lambda body: (524, b"<html>A timeout occurred</html>")),
+    "throttled": now_and_then(lambda body: (429, {"__type": "ThrottlingException", "message": "Too many."})),
+    "no counts": uncounted,
     "extra inputs": unless("temperature", 400, error(400, "Extra inputs are not permitted: temperature")[1]),
     "a list of details": unless("temperature", 422, FASTAPI),
     "a bare sentence": unless("temperature", 400, {"error": "temperature is fixed for this model"}),
@@ -91,6 +151,9 @@ ANSWERED = {
 }
 
 ENDED = {
+    "a stream": (lambda body, path, n: (200, b"data: {}\n\ndata: [DONE]\n"), "stream of events"),
+    "another country": (never(400, "User location is not supported."), "User location"),
+    "a model to pull": (never(404, 'model "m" not found, try pulling it first'), "try pulling it first"),
     "streaming alone": (
         never(400, "This model only supports streaming: set stream=true."),
         "only supports streaming",
@@ -110,7 +173,7 @@ ENDED = {
 
 
 def asked(folder, provider):
-    given = {"base_url": provider.url, "key": "ODD_API_KEY", "retries": 2, "patience": 2}
+    given = {"base_url": provider.url, "key": "ODD_API_KEY", "retries": 2, "patience": 2, "effort": "low"}
     return study(folder, given, {"temperature": 0, "max_tokens": 256})
 
 

@@ -165,27 +165,61 @@ def test_thinking_gets_room_and_no_answer_is_cut_off(tmp_path):
         assert len(provider.sent) <= TEXTS + 5
 
 
-@pytest.mark.parametrize(
-    ("status", "message", "code"),
-    [
-        (403, "Your input was flagged by the moderation of this model.", 403),
-        (400, "Output data may contain inappropriate content.", "data_inspection_failed"),
-        (400, "Failed to generate JSON. See failed_generation.", "json_validate_failed"),
-        (413, "This text is not one that we take.", None),
-        (451, "Unavailable for legal reasons.", None),
-        (400, "We do not like this one.", None),
-        (422, "Unprocessable.", None),
-        (400, "The response was filtered", "content_filter"),
-    ],
-)
-def test_a_blocked_text_costs_itself(tmp_path, status, message, code):
-    with rigged(rig.blocking(status, message, code)) as provider:
-        found = study(tmp_path, {"base_url": provider.url}, {})
+SAFETY = {"finishReason": "SAFETY", "index": 0}
+REFUSED = {"type": "message", "content": [], "stop_reason": "refusal", "usage": {"input_tokens": 9}}
+CUT = {"output": [], "incomplete_details": {"reason": "content_filter"}, "usage": {"input_tokens": 9}}
+BLOCKS = {
+    "a flag": (403, "Your input was flagged by the moderation of this model.", 403),
+    "an inspection": (400, "Output data may contain inappropriate content.", "data_inspection_failed"),
+    "a broken object": (400, "Failed to generate JSON. See failed_generation.", "json_validate_failed"),
+    "a long text": (413, "This text is not one that we take.", None),
+    "the law": (451, "Unavailable for legal reasons.", None),
+    "a dislike": (400, "We do not like this one.", None),
+    "unprocessable": (422, "Unprocessable.", None),
+    "a filter": (400, "The response was filtered", "content_filter"),
+    "a guardrail": (400, "The provided request was blocked by guardrail g-1.", None),
+    "a refusal": (
+        "chat",
+        {"text": "", "message": {"content": None, "refusal": "I will not."}},
+        "I will not.",
+    ),
+    "a filter's end": ("chat", {"text": "", "finish": "content_filter"}, "content filter"),
+    "a guardrail's end": ("chat", {"text": "No.", "finish": "guardrail_intervened"}, "content filter"),
+    "Gemini's prompt": ("gemini", {"promptFeedback": {"blockReason": "SAFETY"}}, "SAFETY"),
+    "Gemini's answer": ("gemini", {"candidates": [SAFETY]}, "SAFETY"),
+    "Claude's refusal": ("messages", REFUSED, "content filter"),
+    "a response's end": ("responses", CUT, "content filter"),
+}
+SPOKEN = {"gemini": rig.gemini, "messages": rig.claude, "responses": rig.responses_only}
+
+
+@pytest.mark.parametrize("numbers", [(0,), (TEXTS - 1,), (0, 1, 7, TEXTS - 1)], ids=str)
+@pytest.mark.parametrize("kind", BLOCKS)
+def test_a_blocked_text_costs_itself(tmp_path, monkeypatch, kind, numbers):
+    monkeypatch.setenv("RIG_API_KEY", "sk-rig-0123456789abcdef")
+    first, said, last = BLOCKS[kind]
+    api = first if isinstance(first, str) else "chat"
+
+    def answer(body, path, n):
+        plain = SPOKEN.get(api, lambda body, path, n: rig.chat(body))
+        if "temperature" in body and api == "messages":
+            return rig.claude(body, path, n)
+        if not any(f"number {k}." in json.dumps(body) for k in numbers):
+            return plain(body, path, n)
+        if api == "chat":
+            return rig.chat(body, **said) if first == "chat" else rig.error(first, said, last)
+        return 200, said
+
+    with rigged(answer) as provider:
+        other = {"use": "anthropic", "base_url": provider.root} if api == "messages" else {"api": api}
+        found = study(tmp_path, {"base_url": provider.url, "key": "RIG_API_KEY"} | other, {})
         assert found.run().ended == "finished"
         with found.source.answers() as store:
             rows = store.rows("SELECT error FROM responses WHERE finish != 'stop'")
-        assert len(rows) == 1
-        assert message.rstrip(".") in rows[0][0]
+    assert len(rows) == len(numbers)
+    assert (said.rstrip(".") if isinstance(first, int) else last) in rows[0][0]
+    assert found.annotations()["label"].null_count() == len(numbers)
+    assert found.status().blocked
 
 
 def test_blocked_texts_are_counted_by_label_and_group_with_what_to_do(tmp_path):

@@ -310,6 +310,7 @@ def of_gemini(found: Mapping[str, Any]) -> dict[str, Any]:
             "prompt_tokens_details": {"cached_tokens": token_count(usage.get("cachedContentTokenCount"))},
             "completion_tokens_details": {"reasoning_tokens": counts[1]},
         },
+        "filter": feedback.get("blockReason") or next((one.get("finishReason") for one in candidates), None),
         "error": found.get("error"),
     }
 

@@ -24,6 +24,7 @@ _OVERFLOW = re.compile(
     r"|(prompt|input|request) is too (long|large)|reduce the length",
     re.IGNORECASE,
 )
+_ROOM = re.compile(r"context length is ([\d,]+) tokens\b.*?([\d,]+) (?:input tokens|in the messages)")
 _SPENT = frozenset(["insufficient_quota", "billing_hard_limit_reached", "billing_not_active"])
 
 
@@ -162,8 +163,10 @@ def read_failure(
         {str(error.get(name)) for name in ("code", "type")},
     )
     summary = f"HTTP {status}" + (f": {message}" if message else "")
-    if status in (400, 413, 422) and (
-        codes & {"context_length_exceeded", "exceed_context_size_error"} or _OVERFLOW.search(message)
+    if (
+        status in (400, 413, 422)
+        and (codes & {"context_length_exceeded", "exceed_context_size_error"} or _OVERFLOW.search(message))
+        and not room_in(message)
     ):
         return error_response(f"context overflow: {message or summary}")
     if status in _OF_TEXTS and _is_of_text(codes, message):
@@ -190,6 +193,16 @@ def read_failure(
     if isinstance(refused, RateLimited) or status == 401 or (status == 404 and not _SENTENCE.search(message)):
         return refused
     return Refused(refused, status, message, field if isinstance(field, str) else "")
+
+
+def room_in(message: str) -> int:
+    """The tokens of answer for which a prompt leaves room, as a server says where more are asked for.
+
+    >>> room_in("This model's maximum context length is 4096 tokens and your request has 96 input tokens.")
+    4000
+    """
+    found = _ROOM.search(message)
+    return max(0, int(found[1].replace(",", "")) - int(found[2].replace(",", ""))) if found else 0
 
 
 _NOT_MADE = 501
@@ -252,13 +265,15 @@ def _refusal(status: int, message: str, address: Address) -> ModelError:
         where=address.url,
         found=f"HTTP {status}",
         fix="do what it says, for example with another `model:`; what is stored is kept"
-        if status in (403, 404)
+        if status in (403, 404) or _OF_ACCOUNTS.search(message)
         else "change what it names in the decoding, or give the field another value with `body:` (null "
         "leaves it out)",
     )
 
 
-_OF_ACCOUNTS = re.compile(r"verif|region|country|territory|terms|agreement|flagged|moderat", re.IGNORECASE)
+_OF_ACCOUNTS = re.compile(
+    r"verif|region|country|location|territory|terms|agreement|flagged|moderat", re.IGNORECASE
+)
 """What a server says with 403 when nothing is wrong with the key."""
 
 

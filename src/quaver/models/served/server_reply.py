@@ -15,6 +15,11 @@ from quaver.models.served.server_faults import Passing
 LABEL = "label"
 """The key of the label, for servers whose only constraint is a JSON schema."""
 
+_FILTERED = ("content_filter", "guardrail", "sensitive")
+"""How finish reasons begin that say that a filter stopped the answer."""
+
+_WHOLE = "ask for whole replies: `body: {stream: false}` beside the model, or turn streaming off there"
+
 _FAILED = ("error", "insufficient_system_resource", "abort")
 """Finish reasons that are faults of the server."""
 
@@ -34,6 +39,8 @@ def read_reply(
     try:
         reply = json.loads(content)
     except (ValueError, RecursionError):
+        if content.startswith(b"data:"):
+            raise Passing("the reply is a stream of events", fix=_WHOLE) from None
         begins = content[:60].decode("utf-8", "replace")
         raise Passing(f"the reply is not JSON: {begins!r}") from None
     if not isinstance(reply, dict):
@@ -113,14 +120,15 @@ def response_in(
     text, thinking = _spoken(message.get("content")) or ("", "")
     for name in ("reasoning", "reasoning_content"):
         thinking = "".join(_spoken(message.get(name)) or ()) or thinking
-    if not text and isinstance(message.get("refusal"), str):
-        text = message["refusal"]
     reason = str(choice.get("finish_reason"))
     finish: Literal["stop", "length", "content_filter"] = "stop"
     error = None
-    if reason == "length":
+    if not text and isinstance(message.get("refusal"), str):
+        text, finish = message["refusal"], "content_filter"
+        error = f"refused by the model: {printable(text)[:200]}"
+    elif reason == "length":
         finish = "length"
-    elif reason.startswith("content_filter"):
+    elif reason.startswith(_FILTERED):
         why = category if isinstance(category, str) else reason.partition(":")[2].strip()
         finish, error = "content_filter", "content filter: the server's stopped the answer"
         error += f" ({printable(why)[:60]})" if why else ""

@@ -26,7 +26,7 @@ from quaver.models.served.dialects import (
     put,
 )
 from quaver.models.served.presets import Preset
-from quaver.models.served.server_faults import Refused, refusal_hints
+from quaver.models.served.server_faults import Refused, refusal_hints, room_in
 from quaver.models.served.server_reply import read_reply
 
 MOST_CHANGES: Final = 5
@@ -136,6 +136,8 @@ class Wire:
     def _field(self, fault: Refused, body: Mapping[str, Any]) -> str:
         """The field that a refusal is about; empty where it names none."""
         fields = list(_fields(body))
+        if room_in(fault.words):
+            return next((field for field in self.dialect.fields["max_tokens"] if field in fields), "")
         for field in fields:
             if fault.field and fault.field.split("[")[0] in (field, field.rpartition(".")[2]):
                 return field
@@ -155,7 +157,7 @@ class Wire:
         if instead and instead[1] not in body and instead[1] not in _PROTECTED:
             self.changes[field] = [instead[1]]
         elif field in self.dialect.fields["max_tokens"] and most and isinstance(value, int):
-            limit = int(re.sub(r"\D", "", most[1]))
+            limit = room_in(words) or int(re.sub(r"\D", "", most[1]))
             if not 0 < limit < value:
                 return False
             self.changes["limit"] = limit
