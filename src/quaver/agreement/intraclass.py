@@ -40,7 +40,7 @@ def intraclass_correlation(ratings: Ratings) -> Statistic:
     codes = codes[:, (codes >= 0).any(0)]
     full = np.asarray((codes >= 0).all(1))
     lost = int(((codes >= 0).any(1) & ~full).sum())
-    excluded = {**statistic.excluded, **({"not rated by all raters": lost} if lost else {})}
+    excluded = {**statistic.excluded, "not rated by all raters": lost}
     statistic = replace(statistic, excluded=excluded, n=full)
     k = codes.shape[1]
     if k < 2 or full.sum() < 2:

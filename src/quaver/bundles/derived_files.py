@@ -33,7 +33,7 @@ from quaver.study.study_report import resolved, written_pages
 
 README = "README.md"
 
-_OWN = (".py", ".html", ".css", ".js", ".bib", ".yaml")
+_OWN = (".py", ".html", ".txt", ".toml", ".json", ".css", ".js", ".bib", ".yaml")
 _DRAWN_WITH = ("quaver", "altair", "vl-convert-python", "numpy", "polars", "scipy")
 
 _NUMBER = re.compile(r"(-?\d+\.\d+(?:e[-+]?\d+)?)")

@@ -256,7 +256,7 @@ class Sampler:
             reference=self._source if statistic.source is None else statistic.source,
             reason=statistic.reason or "undefined",
             cell={**self._where, **statistic.where},
-            excluded=dict(statistic.excluded),
+            excluded={kind: count for kind, count in statistic.excluded.items() if count},
             warnings=statistic.warnings,
             details=dict(statistic.details),
         )

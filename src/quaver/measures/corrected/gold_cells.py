@@ -145,7 +145,7 @@ def gold_cells(data: MeasureInput, *, numbers: tuple[str, ...] = ()) -> Iterator
             np.where(drawn & known, gold, -1),
             probability,
             strata,
-            {name: count for name, count in excluded.items() if count},
+            excluded,
         )
 
 

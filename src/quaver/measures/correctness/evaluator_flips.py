@@ -107,7 +107,7 @@ def _compared(cell: Cell, first: str, second: str) -> Iterator[Statistic]:
         method="share of the answers that the two evaluators read differently",
         reason="no answer was read by both",
         where={"first": first, "second": second},
-        excluded={"read by one evaluator alone": unpaired} if unpaired else {},
+        excluded={"read by one evaluator alone": unpaired},
     )
     flips = _share(cell, shape, both & (a != b), both, counts)
     differently = 1 - counts["same"] / max(1, int(both.sum()))

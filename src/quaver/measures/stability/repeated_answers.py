@@ -118,7 +118,7 @@ def _over_items(cell: Cell, own: Floats, statistic: Statistic, highest: float = 
     never = int(((_asked(cell) >= 2) & ~known).sum())
     statistic = replace(
         statistic,
-        excluded={**statistic.excluded, **({"item that never got a label": never} if never else {})},
+        excluded={**statistic.excluded, "item that never got a label": never},
         n=known.any(1),
         details={"repeats": len(cell.raters), "conditions": len(cell.strata)},
     )

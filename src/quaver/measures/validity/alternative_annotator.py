@@ -158,8 +158,7 @@ def _tested(cell: Cell, turns: Mapping[str, _Turn], epsilon: float) -> Iterator[
     known = np.stack([turn.known for turn in compared.values()], 1)
     as_good = np.stack([turn.model_as_good for turn in compared.values()], 1)
     share = Ratio(as_good, known.astype(np.float64))
-    bare = int((_modal(cell) < 0).sum())
-    excluded = {"item without a label of the model": bare} if bare else {}
+    excluded = {"item without a label of the model": int((_modal(cell) < 0).sum())}
     shape = Statistic(method=_METHOD, under=share, ends=(0.0, 1.0), excluded=excluded)
     adjusted = false_discovery_control([_p(cell, turn, epsilon) for turn in compared.values()], method="by")
     for column, (name, turn) in enumerate(compared.items()):

@@ -204,7 +204,7 @@ def _alpha(cell: Cell, name: str, ratings: Ints, what: str, level: Level | None)
     if not ratings.size:
         return Statistic(method=method, where=where, n=0, reason="no annotations")
     bare = int((ratings[:, :, 1:] < 0).all((1, 2)).sum())
-    counted = {"item without the coder's label": bare} if bare else {}
+    counted = {"item without the coder's label": bare}
     rated = replace(cell, grid=ratings.astype(np.int32), marks=None, counted=counted)
     # The share of pairs of raters that agree, among those that both rated
     same = both = 0

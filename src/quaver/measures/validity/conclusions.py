@@ -160,7 +160,7 @@ class _Drawn:
         lacking = int((gold.known & ~complete).sum())
         shape = Statistic(
             method=f"linear regression on gold labels drawn by design, contrast {table.effect}",
-            excluded={**gold.excluded, **({"no value of a column": lacking} if lacking else {})},
+            excluded={**gold.excluded, "no value of a column": lacking},
         )
         nothing: dict[str, Any] = {}
         both = ("_corrected", made.corrected, made.beside()), ("_gold", made.alone, nothing)
@@ -174,7 +174,7 @@ class _Drawn:
         """The estimate from one variant's labels."""
         counts = label_counts(cell.codes[:, index], len(cell.labels))
         bare, total = cell.unanswered[:, index].sum(1), counts.sum(1)
-        excluded = {"no label": int(bare.sum())} if bare.any() else {}
+        excluded = {"no label": int(bare.sum())}
         if self.missing == "category":
             total, excluded = total + bare, {}
         shape = Statistic(method="", where=cell.strata[index], excluded=excluded)
@@ -186,8 +186,7 @@ class _Drawn:
         complete = np.isfinite(matrix).all(1)
         if (both := known & (cell.gold_codes >= 0)).any() and shape.part != "_gold":
             details["accuracy"] = float(shares[both, cell.gold_codes[both]].mean())
-        if lacking := int((~complete).sum()):
-            excluded["no value of a column"] = lacking
+        excluded["no value of a column"] = int((~complete).sum())
         known = known & complete
         outcome = shares[known] @ self._numbers(cell)
         reason = "no labelled items with values of these columns"

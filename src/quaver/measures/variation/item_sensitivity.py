@@ -110,7 +110,7 @@ def _sensitivity(cell: Cell, shape: Statistic) -> Statistic:
     plain, corrected = entropies(counts)
     known = np.isfinite(plain)
     lost = int((counts.sum(2) < 2).all(1).sum())
-    excluded = {**shape.excluded, **({"item with fewer than two predictions": lost} if lost else {})}
+    excluded = {**shape.excluded, "item with fewer than two predictions": lost}
     shape = replace(shape, excluded=excluded, n=known.any(1))
     if not known.any():
         why = "fewer than two labels" if len(cell.labels) < 2 else "fewer than two variants"
@@ -190,7 +190,7 @@ def _consistency(cell: Cell, missing: Missing, *, paper: bool) -> Iterator[Stati
     method = f"1 − total variation distance of items of one class, mean {which} ({_unlabelled(missing)})"
     shape = _shape(cell, method, missing)
     lost = int((gold < 0).sum())
-    excluded = {**shape.excluded, **({"item without gold": lost} if lost else {})}
+    excluded = {**shape.excluded, "item without gold": lost}
     shape = replace(shape, excluded=excluded, n=gold >= 0)
     if not codes:
         why = "no class with two items" if (gold >= 0).any() else "no gold labels"
