@@ -144,19 +144,19 @@ def deviating_prompts(answers: ModelAnswers) -> Iterator[Estimate]:
 def prompts_seen(answers: ModelAnswers) -> Iterator[Estimate]:
     """How each prompt does by itself, with ``variant`` in the cell. Calls that failed take no part.
 
-    - ``prompt_right``: with gold labels, its accuracy, an answer without a label being wrong; on a scale its
-      agreement with the gold labels beyond chance.
+    - ``prompt_right``: with gold labels, its accuracy, an answer without a label being wrong; on a scale
+      ``prompt_agreement``, its agreement with the gold labels beyond chance.
     - ``prompt_usual``: of several prompts, how often it gives the label that the same item gets most often.
     - ``prompt_unlabelled``: the share of its answers without a label, with no interval; in the details
       ``labels``, the share of each among its labels.
     """
     by = ["variant"]
+    names = {"accuracy": "prompt_right", "gold_agreement": "prompt_agreement"}
     if answers.has_gold and likeness(answers.labels) is None:
-        right = [one for one in answers.take(accuracy, missing="wrong", by=by) if one.measure == "accuracy"]
+        right = answers.take(accuracy, missing="wrong", by=by)
     else:
         right = answers.take(gold, by=by) if answers.has_gold else []
-        right = [one for one in right if one.measure == "gold_agreement"]
-    yield from (replace(one, measure="prompt_right") for one in right)
+    yield from (replace(one, measure=names[one.measure]) for one in right if one.measure in names)
     found = deviations(answers.calls, group=answers.group) if len(answers.prompts) > 1 else None
     for one in [] if found is None else deviation_shares(found):
         if "variant" in one.cell:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
-from quaver.core.number_format import percent
+from quaver.core.number_format import percent, rounded
 from quaver.core.records import Estimate
 from quaver.core.rows import of_measures
 from quaver.report.estimate_index import Results
@@ -38,8 +38,12 @@ _SAID: Final[Mapping[Reason, str]] = {
 """Why not to use labels, and the alarm that says nothing else."""
 
 
-_WHOLE: Final = ("correct_answers", "gold_agreement", "flips_agreement")
-"""What a variable's line shows of all of its labels: the first of these that is known."""
+_WHOLE: Final = {
+    "right": ("correct_answers", percent),
+    "agreement": ("gold_agreement", rounded),
+    "modal label": ("flips_agreement", rounded),
+}
+"""What a variable's line shows of all of its labels, by what its prompts' rows show; how it is written."""
 
 
 def first_screen(
@@ -69,6 +73,8 @@ def first_screen(
     known = {(one.model, _SAID.get(one.reason)) for one in found}
     stopped = {issue.cell["model"] for issue in serious if severity(issue) == "stop"}
     named = {one.model: one.prompt if one.reason == "best prompt" else "" for one in (best, *found)}
+    prompts = [shown for one in named.items() if (shown := prompt_rows(results, *one))["rows"]]
+    measure, written = _WHOLE[prompts[0]["kind"] if prompts else "modal label"]
     return {
         "name": results.name,
         **said,
@@ -80,9 +86,9 @@ def first_screen(
         ],
         "stopped": stopped >= {*gate.models} != set(),
         "apart": departures(results.lock),
-        "prompts": [shown for one in named.items() if (shown := prompt_rows(results, *one))["rows"]],
+        "prompts": prompts,
         "read": _read(of_measures(results.audit, "reader_disagreement"), best.model),
-        "whole": dotted(next(filter(None, map(best.known, _WHOLE)), None)),
+        "whole": dotted(best.known(measure), 0.0, written),
         "fields": [],
     }
 

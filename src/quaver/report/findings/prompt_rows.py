@@ -5,11 +5,11 @@ Every first screen shows them: the report's, the viewer's, that of ``quaver star
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import floor
 from typing import Any, Final
 
-from quaver.core.number_format import percent, span
+from quaver.core.number_format import percent, rounded, span
 from quaver.core.records import Estimate
 from quaver.core.rows import defined, of_measures
 from quaver.core.variant_display import changes, marked_messages
@@ -32,6 +32,9 @@ _MOST_LABELS: Final = 7
 
 _OTHERS: Final = ""
 
+_KINDS: Final = {"prompt_right": "right", "prompt_agreement": "agreement", "prompt_usual": "modal label"}
+"""The measures of a prompt, the first of which that is known is shown, with what their column is called."""
+
 
 def prompt_rows(results: Results, model: str, named: str = "") -> dict[str, Any]:
     """The prompts of one model, those that surely do worse than the others first.
@@ -44,14 +47,15 @@ def prompt_rows(results: Results, model: str, named: str = "") -> dict[str, Any]
         the words do not show), ``messages`` (all of the prompt), ``value``, ``ends`` and ``dot`` (on the
         axis, in percent of its width), ``labels``, ``unlabelled``, ``tone``, and ``alike``, the ``many`` rows
         that say the same.
-        ``right``: whether values are of right labels, else of usual ones; ``texts``: of how many texts;
+        ``kind``: of what the values are (`_KINDS`); ``texts``: of how many texts;
         ``axis``: its ends; ``legend``: the labels' names.
     """
     own = [one for one in results.audit if one.cell.get("model") == model and "variant" in one.cell]
     shown = {one.cell["variant"]: one for one in of_measures(own, "prompt_unlabelled")}
-    values = {one.cell["variant"]: one for one in defined(of_measures(own, "prompt_right"))}
-    right = bool(values)
-    values = values or {one.cell["variant"]: one for one in defined(of_measures(own, "prompt_usual"))}
+    of_kinds = {kind: [*defined(of_measures(own, measure))] for measure, kind in _KINDS.items()}
+    kind = next((kind for kind, estimates in of_kinds.items() if estimates), "modal label")
+    values = {one.cell["variant"]: one for one in of_kinds[kind]}
+    written = rounded if kind == "agreement" else percent
     lows = [one.number if one.low is None else one.low for one in values.values()]
     least = max(0.0, min(5, floor(10 * min(lows, default=0.0))) / 10)
     gaps = {one.cell["variant"]: one for one in of_measures(own, *OF_PROMPTS)}
@@ -59,19 +63,25 @@ def prompt_rows(results: Results, model: str, named: str = "") -> dict[str, Any]
     groups: dict[str, list[dict[str, Any]]] = {"bad": [], "named": [], "": [], "good": []}
     for variant in results.variants:
         if variant["id"] in shown:
-            row = _row(results, variant, shown[variant["id"]], values.get(variant["id"]), legend, least)
+            row = _row(
+                results, variant, shown[variant["id"]], values.get(variant["id"]), legend, (least, written)
+            )
             tone = _tone(gaps.get(variant["id"]))
             groups["named" if variant["id"] == named else tone].append(row | {"tone": tone})
     worst = sorted(groups["bad"], key=lambda row: row["number"])[:_MOST_APART]
     rest = [row for row in groups[""] + groups["bad"] + groups["good"] if row not in worst]
-    rows = [*worst, *groups["named"], *(first | _alike(others) for first, *others in _say_the_same(rest))]
+    rows = [
+        *worst,
+        *groups["named"],
+        *(first | _alike(others, written) for first, *others in _say_the_same(rest)),
+    ]
     n = max((one.n for one in values.values()), default=0)
     return {
         "model": model,
         "rows": rows,
-        "right": right,
+        "kind": kind,
         "texts": n,
-        "axis": (percent(least), "100%"),
+        "axis": (written(least), written(1.0)),
         "legend": [{"name": name, "place": place} for place, name in enumerate(legend.values())],
     }
 
@@ -109,11 +119,11 @@ def _distance(one: Mapping[str, Any], other: Mapping[str, Any]) -> float:
     return float(max(abs(one["number"] - other["number"]), sum(abs(a - b) for a, b in shares) / 2))
 
 
-def _alike(others: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _alike(others: Sequence[dict[str, Any]], written: Callable[[float], str]) -> dict[str, Any]:
     """The fields of a row about the rows that are grouped under it."""
     numbers = [row["number"] for row in others if row["value"]]
-    ends = dict.fromkeys(map(percent, (min(numbers), max(numbers)))) if numbers else ()
-    between = span(min(numbers), max(numbers), percent) if len(ends) > 1 else "".join(ends)
+    ends = dict.fromkeys(map(written, (min(numbers), max(numbers)))) if numbers else ()
+    between = span(min(numbers), max(numbers), written) if len(ends) > 1 else "".join(ends)
     return {"alike": list(others[:_MOST_ALIKE]), "many": len(others), "between": between}
 
 
@@ -123,7 +133,7 @@ def _row(
     shown: Estimate,
     value: Estimate | None,
     legend: Mapping[str, str],
-    least: float,
+    axis: tuple[float, Callable[[float], str]],
 ) -> dict[str, Any]:
     first = results.variants[0]
     line = _first_line(variant)
@@ -147,7 +157,7 @@ def _row(
         "apart": levels,
         "messages": [] if unknown else marked_messages(original, example),
         "number": -1.0 if value is None else value.number,
-        **dotted(value, least),
+        **dotted(value, *axis),
         "labels": bars,
         "shares": [*shares, shown.number],
         "unlabelled": percent(shown.number),
@@ -188,14 +198,16 @@ def bar(place: int, name: str, at: float, share: float) -> dict[str, Any]:
     return {"place": place, "name": name, "share": percent(share), **ends}
 
 
-def dotted(estimate: Estimate | None, least: float = 0.0) -> dict[str, Any]:
-    """A share with its interval, as words and on an axis from the least to 1."""
+def dotted(
+    estimate: Estimate | None, least: float = 0.0, written: Callable[[float], str] = percent
+) -> dict[str, Any]:
+    """A share or an agreement with its interval, as words and on an axis from the least to 1."""
     if estimate is None or estimate.value is None:
         return {"value": "", "ends": "", "dot": []}
     low, high = estimate.interval or (estimate.value, estimate.value)
     places = (100 * (min(1.0, max(least, end)) - least) / (1 - least) for end in (estimate.value, low, high))
     return {
-        "value": percent(estimate.value),
-        "ends": span(estimate.low, estimate.high, percent),
+        "value": written(estimate.value),
+        "ends": span(estimate.low, estimate.high, written),
         "dot": [round(place, 1) for place in places],
     }

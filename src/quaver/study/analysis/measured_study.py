@@ -71,7 +71,7 @@ _OF_GOLD = (
     "label_right",
     "others_wrong",
     "prompt_worse",
-    "prompt_right",
+    *("prompt_right", "prompt_agreement"),
     "broken_prompts",
     *("rest_agreement", "rest_unlabelled", "rest_wrong", "rest_gold_agreement"),
     *("best_prompt_wrong", "best_prompt_gold_agreement", "best_prompt_better"),
