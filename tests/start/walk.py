@@ -13,7 +13,7 @@ THERE = {
     "plan": "text=Questions",
     "run": ".qv-run",
     "verdict": ".qv-verdict",
-    "labels": "text=Label although",
+    "labels": "text=Label even though",
 }
 
 FOCUSED = """() => {
