@@ -38,6 +38,8 @@ def answers(items=60, prompts=5, *, apart=0.5, repeats=1, seed=0):
             "quote_end": 10,
             "marked_start": 0,
             "marked_end": 8,
+            "spans": np.where(right, "a[0:10]", "a[5:10];b[0:5]"),
+            "marked_spans": "a[0:8]",
         }
     )
 

@@ -78,6 +78,18 @@ and ``quote_score`` is how like the text it is, 1 where nothing but case, spaces
 words that people marked.
 """
 
+SPAN_COLUMNS: Final[Mapping[str, pl.DataType | type[pl.DataType]]] = {
+    "spans": pl.String,
+    "marked_spans": pl.String,
+}
+"""The further columns of annotations of a task with a field of spans, as `quaver.core.spans` writes them.
+
+``spans`` are those of an answer with a value whose words are in the text, ``marked_spans`` those that people
+marked; null where there is no value, or where people marked nothing in any text of this kind. ``quote`` has
+the words with their labels, ``quote_status`` is ``invented`` where some are not in the text, and
+``quote_score`` is then null.
+"""
+
 SERVED: Final = ("served_host", "served_snapshot")
 """The columns of what answered for a server: the host that a router names; the model and fingerprint.
 

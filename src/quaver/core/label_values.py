@@ -28,8 +28,10 @@ class TaskField:
         several: Whether several of the labels may apply, so that a value is a set of them. The label set's
             level is then the distance of two sets.
         evidence: Whether the answer quotes the words of the text that decide its value.
-        marked: The items' column of the words that people marked, or an empty string.
+        marked: The items' column of the words, or the spans, that people marked, or an empty string.
         quoted: What stands behind its name in the key of the quote.
+        spans: Whether the answer quotes the words that have each of the labels; the value is then the set of
+            the labels that some words have.
     """
 
     name: str
@@ -39,6 +41,7 @@ class TaskField:
     evidence: bool = False
     marked: str = ""
     quoted: str = "quote"
+    spans: bool = False
 
     @property
     def quote_key(self) -> str:
@@ -48,7 +51,7 @@ class TaskField:
     def of(self, variant: Variant) -> Variant:
         """A variant as it asks for this field alone, which is what an evaluator reads."""
         answers = {label.code: label.name for label in self.labels.labels}
-        output: Output = "labels" if self.several else variant.output
+        output: Output = "spans" if self.spans else "labels" if self.several else variant.output
         if self.labels.are_numbers:
             output = "number"
         return replace(variant, answers=answers, label_field=self.name, output=output)
@@ -95,8 +98,8 @@ def fields_in(labels: LabelSet) -> tuple[TaskField, ...]:
 
 
 def quotes(labels: LabelSet) -> bool:
-    """Whether answers quote the words of the text that decide some field."""
-    return any(field.evidence for field in fields_in(labels))
+    """Whether answers quote the words of the text that decide some field, or have its labels."""
+    return any(field.evidence or field.spans for field in fields_in(labels))
 
 
 def lineages(labels: LabelSet) -> dict[str, tuple[str, ...]]:

@@ -25,7 +25,7 @@ OF_SETS: Final[frozenset[Level]] = frozenset(["jaccard", "masi"])
 BY_PAIRS: Final[frozenset[Level]] = OF_SETS | {"tree"}
 """The levels at which each two labels have a distance of their own, which no numbers make."""
 
-Output = Literal["number", "labels", "label", "score"]
+Output = Literal["number", "labels", "label", "score", "spans"]
 """What a prompt asks for."""
 
 Status = Literal["error", "empty", "refused", "ambiguous", "no_label", "valid"]

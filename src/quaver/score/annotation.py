@@ -15,7 +15,7 @@ from functools import cache
 from hashlib import blake2b
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -28,6 +28,7 @@ from quaver.core.annotations import (
     FIELD,
     GOLD_COLUMNS,
     SERVED,
+    SPAN_COLUMNS,
     AnswerRows,
     Row,
     Values,
@@ -39,9 +40,7 @@ from quaver.errors import SpecError, StoreError
 from quaver.score.parsing.evaluator import Answer, Evaluator, Reader, readers_of
 from quaver.score.parsing.label_forms import Forms, forms_of
 from quaver.score.parsing.statuses import loops, settled
-
-if TYPE_CHECKING:
-    from quaver.score.parsing.quotes import QuotedText
+from quaver.score.quoted_words import QuotedWords
 
 
 def _columns(
@@ -56,7 +55,7 @@ def _columns(
         *ANNOTATION_COLUMNS,
         *SERVED,
         *([FIELD] if fields_in(labels) else []),
-        *(EVIDENCE_COLUMNS if quotes(labels) else []),
+        *([*EVIDENCE_COLUMNS, *SPAN_COLUMNS] if quotes(labels) else []),
     ]
     taken = dict.fromkeys(own, "annotations")
 
@@ -205,7 +204,8 @@ class Annotator:
     ) -> None:
         fields = fields_in(labels)
         self._marks = marks or {}
-        self._quotes = _Quotes([*variants], texts) if quotes(labels) else None
+        self._quotes = QuotedWords([*variants], texts) if quotes(labels) else None
+        self._spans = SPAN_COLUMNS if any(field.spans for field in fields) else {}
         self._codes = [field.labels.codes for field in fields] or [labels.codes]
         self._of_condition, self._of_item = _columns(conditions, items, variants, decodings or {}, labels)
         if gold is not None:
@@ -239,7 +239,7 @@ class Annotator:
         if fields:
             columns[FIELD] = pl.Categorical
         if self._quotes is not None:
-            columns |= EVIDENCE_COLUMNS
+            columns |= {**EVIDENCE_COLUMNS, **self._spans}
         self._served = SERVED if served else ()
         columns |= dict.fromkeys(self._served, pl.Categorical)
         self.schema = pl.DataFrame(schema=columns).schema
@@ -285,62 +285,21 @@ class Annotator:
                     gold = self._golds[field].gather(item)
                     own = own.with_columns(gold, _text(self._fields[field].name).alias(FIELD))
                 if self._quotes is not None:
-                    is_asked = self._fields[field].evidence
+                    about = self._fields[field]
+                    is_asked = about.evidence or about.spans
                     quoted = [column[code] if is_asked else None for code in codes.tolist()]
-                    marked = self._marks.get(self._fields[field].name)
-                    own = own.with_columns(*self._quotes.columns(quoted, variants, item, marked))
+                    marked = self._marks.get(about.name)
+                    place = self._quotes.spans if about.spans else self._quotes.columns
+                    own = own.with_columns(*place(quoted, variants, item, marked))
+                    own = own.with_columns(
+                        pl.lit(None, kind).alias(name)
+                        for name, kind in self._spans.items()
+                        if name not in own.columns
+                    )
                 made[name, field] = own
         yield from (made[place] for place in self._order if place in made)
 
 
-class _Quotes:
-    """Places what answers quote in the texts that they are about; each distinct quote of a text once."""
-
-    def __init__(self, variants: Sequence[str], texts: Callable[[str, int], str] | None) -> None:
-        self._variants, self._texts = variants, texts
-        self._places: dict[tuple[str, str | None], tuple[Any, ...]] = {}
-
-    def columns(
-        self,
-        readings: Sequence[Reading | None],
-        variants: NDArray[np.intp],
-        items: NDArray[np.intp],
-        marks: Sequence[str] | None,
-    ) -> list[pl.Series]:
-        """The columns of some answers, by their readings; None for one that was not asked for a quote."""
-        if len(self._places) > _REMEMBERED:
-            self._places.clear()
-        rows: list[tuple[Any, ...]] = []
-        texts: dict[tuple[int, int], QuotedText] = {}
-        for reading, *place in zip(readings, variants.tolist(), items.tolist(), strict=True):
-            if reading is None or reading.label is None:
-                rows.append(_NO_QUOTE)
-            elif self._texts is None:
-                rows.append((reading.quote, *_NO_QUOTE[1:]))
-            else:
-                quoted = self._placed(reading.quote, (place[0], place[1]), texts)
-                marked = self._placed(marks[place[1]], (place[0], place[1]), texts) if marks else _NO_QUOTE
-                rows.append((*quoted, *marked[2:4]))
-        columns = zip(*rows, strict=True) if rows else ((),) * len(EVIDENCE_COLUMNS)
-        named = zip(EVIDENCE_COLUMNS.items(), columns, strict=True)
-        return [pl.Series(name, column, dtype=kind) for (name, kind), column in named]
-
-    def _placed(
-        self, quote: str | None, place: tuple[int, int], texts: dict[tuple[int, int], QuotedText]
-    ) -> tuple[Any, ...]:
-        assert self._texts is not None
-        text = texts.get(place)
-        if text is None:
-            from quaver.score.parsing.quotes import QuotedText  # of an extra
-
-            text = texts[place] = QuotedText(self._texts(self._variants[place[0]], place[1]))
-        key = text.text, quote
-        if key not in self._places:
-            self._places[key] = quote, *text.place(quote), len(text.text)
-        return self._places[key]
-
-
-_NO_QUOTE: Final = (None,) * len(EVIDENCE_COLUMNS)
 _MARKS = ("truncated", "looping")
 _READ = ("label", "status", "reason", "confidence", "label_coverage", "mass_coverage")
 

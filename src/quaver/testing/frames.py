@@ -18,6 +18,7 @@ _CONSTANT = {
     "text_length": 60,
     "marked_start": 10,
     "marked_end": 40,
+    "marked_spans": "a[10:40]",
     "gold_drawn": True,
     "gold_probability": 1.0,
 }
@@ -66,6 +67,7 @@ def noisy_annotations(
         "probabilities": spread,
         "quote_start": start,
         "quote_end": start + 10,
+        "spans": pl.format("a[{}:{}]", start, start + 10),
         "quote_score": pl.when(start < 40).then(1.0),
     }
     labelled = pl.col("label").is_not_null()

@@ -8,10 +8,11 @@ from dataclasses import replace
 from typing import Any
 
 from quaver.core.column_names import column_of
-from quaver.core.label_values import CellReader, set_of
+from quaver.core.label_values import CellReader, TaskField, set_of
 from quaver.core.labels import applies
 from quaver.core.number_format import text_of
 from quaver.core.records import Item, LabelSet
+from quaver.core.spans import Marked, in_labels, marked_in
 from quaver.design.items.answer_options import options_of, place_of
 from quaver.design.spec import GoldSpec, StudySpec
 from quaver.design.spec.items_spec import ItemsSpec
@@ -59,11 +60,38 @@ def _with_labels_of_fields(
         if (marked := field.field(name).marked) and marked not in columns:
             where = source.where(*place, "gold", "quote")
             raise UnknownName("column", marked, columns, where=where)
-        codes = gold_labels(items, field.gold, field.field(name).labels, columns, source, place)
+        if field.spans and field.gold:
+            codes = _labels_of_spans(items, field.field(name), columns, source, place)
+        else:
+            codes = gold_labels(items, field.gold, field.field(name).labels, columns, source, place)
         for own, code in zip(golds, codes, strict=True):
             if code is not None:
                 own[name] = code
     return [replace(item, golds=own) for item, own in zip(items, golds, strict=True)]
+
+
+def marked_spans(item: Item, field: TaskField) -> list[Marked] | None:
+    """What people marked in an item's text; None where its cell is empty.
+
+    Raises:
+        ItemError: The cell holds no spans.
+        UnknownName: A label is none of the field's.
+    """
+    where = f"{place_of(item)}: {field.marked}"
+    marked = marked_in(item.fields.get(field.marked), where)
+    known = {text: label.code for label in field.labels.labels for text in (label.name, label.code)}
+    return None if marked is None else in_labels(marked, known, where)
+
+
+def _labels_of_spans(
+    items: Sequence[Item], field: TaskField, columns: Collection[str], source: Positions, loc: Place
+) -> list[str | None]:
+    """For each item the set of the labels of what people marked in its text."""
+    if field.marked not in columns:
+        raise UnknownName("column", field.marked, columns, where=source.where(*loc, "gold", "column"))
+    marked = (marked_spans(item, field) for item in items)
+    codes = field.labels.codes
+    return [None if some is None else set_of((label for label, *_ in some), codes) for some in marked]
 
 
 def with_gold(

@@ -218,6 +218,7 @@ def _room(field: TaskField) -> int:
     value = (
         sum(sizes) + _ROOM_FOR_FIELD * len(sizes) if field.several else max(sizes, default=_ROOM_FOR_NUMBER)
     )
+    value += _ROOM_FOR_QUOTE * len(sizes) if field.spans else 0
     quote = _ROOM_FOR_QUOTE + len(field.quote_key) if field.evidence else 0
     return _ROOM_FOR_FIELD + len(field.name) + value + quote
 
@@ -268,7 +269,8 @@ def _asked(field: TaskField, words: Mapping[str, Any]) -> str:
     if field.labels.are_numbers:
         return str(words["amount" if field.labels.level == "ratio" else "number"])
     names = ", ".join(json.dumps(label.name, ensure_ascii=False) for label in field.labels.labels)
-    return str(words["several" if field.several else "one"].replace("{}", names))
+    asks = "spans" if field.spans else "several" if field.several else "one"
+    return str(words[asks].replace("{}", names))
 
 
 def schema_of_fields(fields: Sequence[TaskField]) -> dict[str, Any]:
@@ -293,7 +295,10 @@ def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 def _property(field: TaskField) -> dict[str, Any]:
     found: dict[str, Any] = {"type": "string", "enum": [label.name for label in field.labels.labels]}
-    if field.several:
+    if field.spans:
+        words = {"type": "array", "items": {"type": "string"}}
+        found = object_schema({label.name: words for label in field.labels.labels})
+    elif field.several:
         found = {"type": "array", "items": found, "maxItems": len(field.labels.labels)}
     elif field.labels.are_numbers:
         found = {"type": "number"}

@@ -141,13 +141,18 @@ class LabelledSpec(Part):
         """Whether there is nothing without labels."""
         return True
 
+    @property
+    def fewest(self) -> int:
+        """How many labels there are at least."""
+        return _FEWEST
+
     @model_validator(mode="after")
     def _enough(self) -> Self:
-        if len(self.labels) < _FEWEST and self.needs_labels:
+        if len(self.labels) < self.fewest and self.needs_labels:
             raise PlacedError(
                 "this value does not fit",
                 "labels",
-                expected=f"{_FEWEST} or more of them",
+                expected=f"{self.fewest} or more of them",
                 found=", ".join(label.code for label in self.labels) or "none",
                 fix="write, for example, `labels: [positive, negative]`",
             )
@@ -166,6 +171,9 @@ class FieldSpec(LabelledSpec):
     evidence: bool = False
     """Whether the model quotes the words of the text that decide, in the same answer; needs the extra
     `evidence`."""
+    spans: bool = False
+    """Whether the model quotes the words of the text to which each label applies (entities, claims), instead
+    of labelling the text as a whole; needs the extra `evidence`."""
     gold: GoldSpec | None = None
     """The column of its gold labels, or column and map."""
 
@@ -174,28 +182,39 @@ class FieldSpec(LabelledSpec):
         if not self.needs_labels:
             numbers = occurring_numbers((), self.level)
             return TaskField(name, numbers, self.definition, False, self.evidence, self._marked)
-        level = "jaccard" if self.several and self.level not in OF_SETS else self.level
+        several = self.several or self.spans
+        level = "jaccard" if several and self.level not in OF_SETS else self.level
         labels = LabelSet(tuple(label.label() for label in self.labels), level)
-        return TaskField(name, labels, self.definition, self.several, self.evidence, self._marked)
+        return TaskField(name, labels, self.definition, several, self.evidence, self._marked, spans=self.spans)
 
     @property
     def _marked(self) -> str:
-        return (self.gold and self.gold.quote) or ""
+        return (self.gold and (self.gold.column if self.spans else self.gold.quote)) or ""
 
     @property
     def needs_labels(self) -> bool:
         """Whether values are labels; without labels they are numbers, of a level that numbers have."""
         return bool(self.labels) or self.level not in ("interval", "ratio")
 
+    @property
+    def fewest(self) -> int:
+        """How many labels there are at least: for spans one, which other words do not have."""
+        return 1 if self.spans else _FEWEST
+
     @model_validator(mode="after")
     def _of_one_kind(self) -> FieldSpec:
-        if self.several != (self.level in OF_SETS) and self.level != "nominal":
-            expected = "jaccard or masi" if self.several else "nominal, ordinal, interval or ratio"
+        several = self.several or self.spans
+        if self.spans and (self.evidence or not self.labels or (self.gold and self.gold.map)):
+            problem = "a field of spans has labels, no `evidence`, since spans are quotes, and no `map`"
+            raise PlacedError(problem, "spans")
+        if several != (self.level in OF_SETS) and self.level != "nominal":
+            expected = "jaccard or masi" if several else "nominal, ordinal, interval or ratio"
             problem = "this level does not fit `several`"
             raise PlacedError(problem, "level", expected=expected, found=self.level)
-        for index, label in enumerate(self.labels if self.several else ()):
-            if SEPARATOR in label.code or label.code == NO_LABELS:
-                problem = f"a label of which several may apply has no {SEPARATOR!r} in its code"
+        for index, label in enumerate(self.labels if several else ()):
+            if label.code == NO_LABELS or {*label.code} & {SEPARATOR, *("[]" if self.spans else "")}:
+                signs = "; [ ]" if self.spans else SEPARATOR
+                problem = f"a label of which several may apply has no {signs!r} in its code"
                 raise PlacedError(problem, "labels", index, found=label.code)
         return self
 

@@ -47,9 +47,10 @@ class JsonField:
 
     Of a task's field of which several labels may apply, the value is a list of labels, a text with ``;``
     between them, or an object with true for those that apply; a list with anything else in it, or one that is
-    not closed, is no label. Where a field's values are numbers, so is the value, or a text that is one and
-    nothing else. The same damage is repaired, in an answer that was not cut off. Every object's value counts,
-    of a field that is written twice both: one distinct set or number is valid, several are ambiguous.
+    not closed, is no label. Of a field of spans it is an object with a list of quotes for each label. Where a
+    field's values are numbers, so is the value, or a text that is one and nothing else. The same damage is
+    repaired, in an answer that was not cut off. Every object's value counts, of a field that is written twice
+    both: one distinct set or number is valid, several are ambiguous.
 
     Args:
         field: The field's name; by default the one that the variant asks for, else ``label``.
@@ -77,6 +78,8 @@ class JsonField:
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:
         """Make the reader for one variant's answers."""
         field = fold(composed(self._field or variant.label_field or "label").strip())
+        if variant.output == "spans":
+            return Rule(_spans, (field, forms_of(labels, variant), labels.codes))
         if variant.output == "labels":
             return Rule(_value, (field, labels.level, forms_of(labels, variant), labels.codes))
         if variant.output == "number":
@@ -159,6 +162,32 @@ def _value(
     if found:
         return valid(found[0]) if len(found) == 1 else ambiguous(found)
     return readings[0] if readings else no_label(f"no field {field}")
+
+
+def _spans(answer: Answer, field: str, forms: Forms, codes: tuple[str, ...]) -> Reading:
+    """A field whose value has a list of quotes for each label; the reading's quote is these, as JSON."""
+    start = answer.text.find("{")
+    if start < 0:
+        return _NONE
+    values = [*_candidates(answer, start, field)]
+    found = {json.dumps(one): one for value in values if (one := _quoted(value, forms)) is not None}
+    if len(found) > 1:
+        return ambiguous(set_of((label for label, _ in one), codes) for one in found.values())
+    for written, quotes in found.items():
+        return replace(valid(set_of((label for label, _ in quotes), codes)), quote=written)
+    return no_label("the field holds no lists of quotes" if values else f"no field {field}")
+
+
+def _quoted(value: Any, forms: Forms) -> list[tuple[str, str]] | None:
+    """Each label with the words that have it; None where a value is no such thing."""
+    quotes = []
+    for name, some in value.items() if isinstance(value, dict) else [("", None)]:
+        labels = forms.whole(name) or forms.whole(bare(name))
+        words = [some] if isinstance(some, str) else some or []
+        if len(labels) != 1 or not isinstance(words, list) or not all(isinstance(one, str) for one in words):
+            return None
+        quotes += [(labels[0], one.strip()) for one in words if one.strip()]
+    return quotes
 
 
 def _set(value: Any, forms: Forms, codes: tuple[str, ...]) -> Reading:

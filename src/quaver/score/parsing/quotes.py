@@ -19,8 +19,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -72,6 +74,17 @@ class QuotedText:
         if len(parts) > 1:
             return self._in_parts(parts)
         return self._fuzzy(quote) if parts else NONE
+
+    def places(self, quotes: Sequence[str]) -> list[Place]:
+        """Where several quotes stand: of words that are quoted again, the next place where they occur."""
+        before, found = Counter[str](), list[Place]()
+        for quote in quotes:
+            here = _occurring(self.text, quote, self._is_edge)
+            start = next(islice(here, before[quote], None), None) if before[quote] else None
+            place = self.place(quote) if start is None else ("exact", start, start + len(quote), 1.0)
+            found.append(place)
+            before[quote] += 1
+        return found
 
     def _in_parts(self, parts: Sequence[str]) -> Place:
         """The stretch that the parts of a quote with an ellipsis cover, each as near the longest as it is."""

@@ -13,11 +13,12 @@ import polars as pl
 
 from quaver.collect.store.response_store import Store
 from quaver.core.annotations import ANNOTATION_COLUMNS, GOLD_COLUMNS, misfit
-from quaver.core.label_values import fields_in, quotes
+from quaver.core.label_values import TaskField, fields_in, quotes
 from quaver.core.number_format import enumeration, text_of
 from quaver.core.records import Item
 from quaver.core.replaced_file import replacing
 from quaver.design.calls.experiment import Experiment
+from quaver.design.items.item_labels import marked_spans
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError, StoreError
 from quaver.gold.gold_draw import chance_of, declared_draw, with_gold
@@ -166,7 +167,7 @@ def _design(
         "conditions": experiment.conditions,
         "items": [Item(item.id, {}, item.gold, item.groups, item.golds) for item in experiment.items],
         "marks": {
-            field.name: [text_of(item.fields.get(field.marked)) for item in experiment.items]
+            field.name: [_marked(item, field) for item in experiment.items]
             for field in fields_in(experiment.labels)
             if field.marked
         },
@@ -177,6 +178,14 @@ def _design(
         "of": of or {},
         "texts": _texts(experiment) if has_texts and quotes(experiment.labels) else None,
     }
+
+
+def _marked(item: Item, field: TaskField) -> str:
+    """The words that people marked in an item's text; of spans the spans, as JSON."""
+    if not field.spans:
+        return text_of(item.fields.get(field.marked))
+    spans = marked_spans(item, field)
+    return "" if spans is None else json.dumps(spans)
 
 
 def _texts(experiment: Experiment) -> Callable[[str, int], str]:

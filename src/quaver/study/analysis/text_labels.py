@@ -105,7 +105,8 @@ def _chosen(
     """The annotations that are asked for, of one evaluator."""
     frame = scan(study)
     columns = frame.collect_schema().names()
-    kept = ("item", "label", "status", "truncated", "confidence", "probabilities", "quote", "quote_start")
+    kept = ("item", "label", "status", "truncated", "confidence", "probabilities")
+    kept += ("quote", "quote_score", "quote_start")
     evaluators = [one.title for one in study.spec.evaluators]
     asked: list[tuple[str, Sequence[str], list[str]]] = [
         ("model", [model] if model else (), [one.name for one in study.spec.models]),
@@ -132,7 +133,7 @@ def _chosen(
 
 def _quotes(frame: pl.DataFrame) -> pl.DataFrame:
     """For each label of a text, the words that most answers quote for it (of several, the first)."""
-    placed = frame.drop_nulls("quote_start").with_columns(pl.col("item", "label").cast(pl.String))
+    placed = frame.drop_nulls("quote_score").with_columns(pl.col("item", "label").cast(pl.String))
     counted = placed.group_by("item", "label", "quote").agg(pl.len(), pl.col("quote_start").min())
     ordered = counted.sort("len", "quote_start", "quote", descending=[True, False, False])
     return ordered.unique(["item", "label"], keep="first", maintain_order=True).select(

@@ -1,0 +1,118 @@
+"""Spans: stretches of a text that have labels, as a model quotes them and as people mark them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from quaver.errors import ItemError, UnknownName
+
+_WRITTEN = re.compile(r"(?P<label>[^;\[\]]+)\[(?P<start>\d+):(?P<end>\d+)\]\s*(?:;\s*|\Z)")
+_FORMS: Final = (
+    '[[4, 12, "person"]], [{"start": 4, "end": 12, "label": "person"}], {"person": ["Abraham Lincoln"]}, or '
+    "person[4:12]"
+)
+
+
+class Span(NamedTuple):
+    """A stretch of a text, from one character up to another, and its label."""
+
+    label: str
+    start: int
+    end: int
+
+
+Marked = Span | tuple[str, str]
+"""A span, or a label and the words that have it."""
+
+
+def written_spans(spans: Iterable[Span]) -> str:
+    """Spans as a cell, each once, in the text's order.
+
+    >>> written_spans([Span("place", 20, 26), Span("person", 4, 12)])
+    'person[4:12];place[20:26]'
+    """
+    ordered = sorted({*spans}, key=lambda one: (one.start, one.end, one.label))
+    return ";".join(f"{label}[{start}:{end}]" for label, start, end in ordered)
+
+
+def spans_in(text: str) -> list[Span]:
+    """The spans of such a cell.
+
+    >>> spans_in("person[4:12];place[20:26]")
+    [Span(label='person', start=4, end=12), Span(label='place', start=20, end=26)]
+    """
+    parts = [*_WRITTEN.finditer(text)]
+    if sum(len(part[0]) for part in parts) < len(text):
+        return []
+    return [Span(part["label"].strip(), int(part["start"]), int(part["end"])) for part in parts]
+
+
+def marked_in(cell: Any, where: str) -> list[Marked] | None:
+    """What people marked, as a cell holds it; None of an empty one, nothing of ``[]`` or ``{}``.
+
+    The cell is one of ours, a list of doccano's ``[start, end, label]``, of objects with ``start``, ``end``
+    and ``label`` or ``labels`` (in ``value``, as Label Studio has it), or an object with the words of each
+    label; a list or an object, or its JSON.
+
+    Raises:
+        ItemError: It is none of these.
+
+    >>> marked_in('[[4, 12, "person"]]', ""), marked_in('{"person": ["Lincoln"]}', "")
+    ([Span(label='person', start=4, end=12)], [('person', 'Lincoln')])
+    """
+    text = cell.strip() if isinstance(cell, str) else None
+    if cell is None or text == "":
+        return None
+    if text and (spans := spans_in(text)):
+        return [*spans]
+    try:
+        document = json.loads(text) if text is not None else cell
+        if isinstance(document, Mapping):
+            return [(str(label), str(one)) for label, some in document.items() for one in _listed(some)]
+        return [one for part in document for one in _spans_of(part)]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise ItemError(
+            "this cell holds no spans", where=where, expected=_FORMS, found=str(cell)[:80]
+        ) from None
+
+
+def in_labels(marked: Iterable[Marked], codes: Mapping[str, str], where: str) -> list[Marked]:
+    """The same with the codes of the labels.
+
+    Args:
+        marked: What people marked.
+        codes: Each label's code, by code and by name.
+        where: Where it stands, for the error.
+
+    Raises:
+        UnknownName: A label is none of these.
+    """
+    found = list[Marked]()
+    for label, *place in marked:
+        if (code := codes.get(str(label).strip())) is None:
+            raise UnknownName("label", str(label), [*dict.fromkeys(codes.values())], where=where)
+        found.append((code, *place) if len(place) == 1 else Span(code, *place))
+    return found
+
+
+def _listed(value: Any) -> Sequence[Any]:
+    return [value] if isinstance(value, str) else list(value)
+
+
+def _spans_of(part: Any) -> list[Marked]:
+    """One entry of a list; of several labels a span for each."""
+    if isinstance(part, Mapping):
+        value = part.get("value", part)
+        labels = value["labels"] if "labels" in value else value["label"]
+        return [_span(label, value["start"], value["end"]) for label in _listed(labels)]
+    start, end, label = part
+    return [_span(label, start, end)]
+
+
+def _span(label: Any, start: Any, end: Any) -> Span:
+    if isinstance(start, bool) or isinstance(end, bool) or not 0 <= int(start) < int(end):
+        raise ValueError
+    return Span(str(label), int(start), int(end))

@@ -1,0 +1,129 @@
+"""The columns of what answers quote: the words, whether and where they are in the text, and their labels."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from quaver.core.annotations import EVIDENCE_COLUMNS, SPAN_COLUMNS
+from quaver.core.records import Reading
+from quaver.core.spans import Span, written_spans
+
+if TYPE_CHECKING:
+    from quaver.score.parsing.quotes import QuotedText
+
+_REMEMBERED: Final = 20_000
+"""So many quotes and their places are remembered."""
+
+
+class QuotedWords:
+    """Places what answers quote in the texts that they are about; each distinct quote of a text once."""
+
+    def __init__(self, variants: Sequence[str], texts: Callable[[str, int], str] | None) -> None:
+        self._variants, self._texts = variants, texts
+        self._places: dict[tuple[str, str | None], tuple[Any, ...]] = {}
+
+    def columns(
+        self,
+        readings: Sequence[Reading | None],
+        variants: NDArray[np.intp],
+        items: NDArray[np.intp],
+        marks: Sequence[str] | None,
+    ) -> list[pl.Series]:
+        """The columns of some answers, by their readings; None for one that was not asked for a quote."""
+        if len(self._places) > _REMEMBERED:
+            self._places.clear()
+        rows: list[tuple[Any, ...]] = []
+        texts: dict[tuple[int, int], QuotedText] = {}
+        for reading, *place in zip(readings, variants.tolist(), items.tolist(), strict=True):
+            if reading is None or reading.label is None:
+                rows.append(_NO_QUOTE)
+            elif self._texts is None:
+                rows.append((reading.quote, *_NO_QUOTE[1:]))
+            else:
+                quoted = self._placed(reading.quote, (place[0], place[1]), texts)
+                marked = self._placed(marks[place[1]], (place[0], place[1]), texts) if marks else _NO_QUOTE
+                rows.append((*quoted, *marked[2:4]))
+        columns = zip(*rows, strict=True) if rows else ((),) * len(EVIDENCE_COLUMNS)
+        named = zip(EVIDENCE_COLUMNS.items(), columns, strict=True)
+        return [pl.Series(name, column, dtype=kind) for (name, kind), column in named]
+
+    def spans(
+        self,
+        readings: Sequence[Reading | None],
+        variants: NDArray[np.intp],
+        items: NDArray[np.intp],
+        marks: Sequence[str] | None,
+    ) -> list[pl.Series]:
+        """The same columns of a field of spans, and those of the spans."""
+        rows: list[tuple[Any, ...]] = []
+        texts: dict[tuple[int, int], QuotedText] = {}
+        for reading, *place in zip(readings, variants.tolist(), items.tolist(), strict=True):
+            if reading is None or reading.label is None:
+                rows.append((*_NO_QUOTE, None, None))
+                continue
+            quotes = json.loads(reading.quote or "[]")
+            written = "; ".join(f"{label}: {words}" for label, words in quotes)
+            if self._texts is None:
+                rows.append((written, *_NO_QUOTE[1:], None, None))
+                continue
+            text = self._text((place[0], place[1]), texts)
+            places = text.places([words for _, words in quotes])
+            worst = max((one[0] for one in places), key=_WORST.index, default="none")
+            score = None if worst == "invented" else min((one[3] or 0.0 for one in places), default=1.0)
+            marked = self._marked_spans(marks[place[1]], text) if marks and marks[place[1]] else None
+            spans = _spans([label for label, _ in quotes], places)
+            rows.append(
+                (written, worst, None, None, score, len(text.text), None, None, written_spans(spans), marked)
+            )
+        named = {**EVIDENCE_COLUMNS, **SPAN_COLUMNS}
+        columns = zip(*rows, strict=True) if rows else ((),) * len(named)
+        pairs = zip(named.items(), columns, strict=True)
+        return [pl.Series(name, column, dtype=kind) for (name, kind), column in pairs]
+
+    def _marked_spans(self, cell: str, text: QuotedText) -> str:
+        """What people marked, as spans of the text; words that are not in it are none."""
+        marked = json.loads(cell)
+        spans = [Span(*one) for one in marked if len(one) == len(Span._fields)]
+        quotes = [one for one in marked if len(one) < len(Span._fields)]
+        places = text.places([words for _, words in quotes])
+        return written_spans([*spans, *_spans([label for label, _ in quotes], places)])
+
+    def _text(self, place: tuple[int, int], texts: dict[tuple[int, int], QuotedText]) -> QuotedText:
+        """The text that a variant shows of an item."""
+        assert self._texts is not None
+        text = texts.get(place)
+        if text is None:
+            from quaver.score.parsing.quotes import QuotedText  # of an extra
+
+            text = texts[place] = QuotedText(self._texts(self._variants[place[0]], place[1]))
+        return text
+
+    def _placed(
+        self, quote: str | None, place: tuple[int, int], texts: dict[tuple[int, int], QuotedText]
+    ) -> tuple[Any, ...]:
+        text = self._text(place, texts)
+        key = text.text, quote
+        if key not in self._places:
+            self._places[key] = quote, *text.place(quote), len(text.text)
+        return self._places[key]
+
+
+def _spans(labels: Sequence[str], places: Sequence[Any]) -> list[Span]:
+    """The spans of quotes that were found."""
+    return [
+        Span(label, start, end)
+        for label, (_, start, end, _) in zip(labels, places, strict=True)
+        if start is not None
+    ]
+
+
+_WORST: Final = ("none", "exact", "alike", "fuzzy", "invented")
+"""How quotes are found, the better ways first."""
+
+_NO_QUOTE: Final = (None,) * len(EVIDENCE_COLUMNS)
