@@ -97,6 +97,7 @@ from typing_extensions import Unpack
 
 from quaver.core import registry
 from quaver.core.arguments import fitted
+from quaver.core.input_budget import read_file
 from quaver.core.records import Estimand, Estimate, LabelSet
 from quaver.core.rows import Better, Drawn, Estimates, Presentation, Unit
 from quaver.errors import MeasureError, UnknownName
@@ -432,7 +433,7 @@ def measure(**declared: Unpack[Declaration]) -> Callable[[Arithmetic], Measure]:
 def _beside(folder: Path) -> Mapping[str, Mapping[str, Any]]:
     """The entries of ``presentations.toml`` in a folder, by measure; empty without the file."""
     path = folder / "presentations.toml"
-    return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return tomllib.loads(read_file(path).decode()) if path.is_file() else {}
 
 
 def _presentation(declared: Mapping[str, Any]) -> Presentation:
