@@ -185,7 +185,9 @@ class FieldSpec(LabelledSpec):
         several = self.several or self.spans
         level = "jaccard" if several and self.level not in OF_SETS else self.level
         labels = LabelSet(tuple(label.label() for label in self.labels), level)
-        return TaskField(name, labels, self.definition, several, self.evidence, self._marked, spans=self.spans)
+        return TaskField(
+            name, labels, self.definition, several, self.evidence, self._marked, spans=self.spans
+        )
 
     @property
     def _marked(self) -> str:

@@ -105,8 +105,8 @@ def _chosen(
     """The annotations that are asked for, of one evaluator."""
     frame = scan(study)
     columns = frame.collect_schema().names()
-    kept = ("item", "label", "status", "truncated", "confidence", "probabilities")
-    kept += ("quote", "quote_score", "quote_start")
+    kept = ["item", "label", "status", "truncated", "confidence", "probabilities"]
+    kept += ["quote", "quote_score", "quote_start"]
     evaluators = [one.title for one in study.spec.evaluators]
     asked: list[tuple[str, Sequence[str], list[str]]] = [
         ("model", [model] if model else (), [one.name for one in study.spec.models]),
