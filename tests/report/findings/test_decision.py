@@ -401,6 +401,14 @@ def test_the_decision_does_not_turn_when_more_gold_labels_are_added():
     assert shares[-1] < 0.001
 
 
+@pytest.mark.parametrize(
+    ("ends", "step"), [((0.11, 0.13), "correct the prompt"), ((0.08, 0.16), "add items")]
+)
+def test_no_more_texts_are_asked_for_where_they_would_not_tell(ends, step):
+    found = recommendation(_STEADY | {"wrong_labels": ends}, [])
+    assert (found.kind, found.reason, found.next_step) == ("cannot tell", "unclear gold", step)
+
+
 def test_labels_that_differ_from_coders_no_more_than_these_do_are_not_wrong():
     wrong = _STEADY | {"wrong_labels": (0.16, 0.24)}
     found = {

@@ -97,7 +97,9 @@ def _said(labels: JudgedModel, rule: Rule) -> Recommendation:
     if reason == "unclear gold" or (reason == "one prompt" and labels.has("wrong_labels")):
         needed = labels.needed()
         wrong, texts = labels.estimates["wrong_labels"], labels.estimates["label_in_use"].n
-        if step == "label more by hand" and wrong.n >= texts:
+        if labels.is_between:
+            step = "correct the prompt"
+        elif step == "label more by hand" and wrong.n >= texts:
             step = "add items"
         elif wrong.unit == "item":
             needed = min(needed, texts)

@@ -199,6 +199,14 @@ class JudgedModel(NamedTuple):
         return _SURELY * BAR, BEYOND * BAR, BAR
 
     @property
+    def is_between(self) -> bool:
+        """Whether surely more labels are wrong than a user accepts, and fewer than rule them out."""
+        _, beyond, bar = self.bars
+        return (
+            not self.has("gold_bias") and bar < self.low("wrong_labels") <= self.high("wrong_labels") < beyond
+        )
+
+    @property
     def are_chosen(self) -> bool:
         """Whether the texts with gold labels are surely no random sample of all."""
         estimate = self.estimates.get("hand_labels")
