@@ -171,7 +171,7 @@ def figure_command(
       quaver figure study.yaml errica-2025:6 --to items.pdf --width 360
       quaver figure study.yaml errica-2025:4 --model gpt-4 --class sport --page 2
     """
-    from quaver.papers.catalogue import figure, figure_of, figures, paper_of
+    from quaver.papers.catalogue import drawn, figure_of, figures, paper_of
 
     if name is not None:
         own = paper_of(study)
@@ -188,7 +188,7 @@ def figure_command(
     path = to or Path(f"figure-{name.replace(':', '-')}{f'-{page}' if page > 1 else ''}.svg")
     chosen = {"models": model, "strategies": strategy, "classes": label, "items": item}
     some = {name: values for name, values in chosen.items() if values}
-    save(figure(stored, name, width=width, columns=columns, page=page, **some), path)
+    save(drawn(stored, name, width=width, columns=columns, page=page, **some), path)
     say(f"Wrote {path}")
     give(lambda: {"file": path})
 

@@ -14,6 +14,7 @@ from pydantic import Field
 from quaver.core.arguments import guarded
 from quaver.design.study_kinds import PAPERS
 from quaver.errors import QuaverError, UnknownName
+from quaver.papers.kept_results import kept
 from quaver.papers.paper_answers import Answers, answers_of
 from quaver.papers.pivots import pivot
 from quaver.papers.published_table import FigureKind, Layout, PublishedTable, Value, reasons, table_of
@@ -136,20 +137,21 @@ def printed(stored: Any, name: str, *, items: Sequence[str] = ()) -> list[Publis
 
 def _made(stored: Any, kind: TableKind, items: Sequence[str], *, intervals: bool) -> PublishedTable:
     """A table; intervals that nobody will see take most of the time."""
-    answers = answers_of(_studies(stored), intervals=intervals)
-    if not items:
-        return kind.make(answers)
-    if not kind.chooses_items:
-        raise QuaverError(
-            "this table is about all items",
-            where="items",
-            found=kind.name,
-            fix="leave the items out",
-        )
-    known = {str(item) for one in answers for item in one.frame["item"].unique()}
-    for item in items:
-        _check("item", item, dict.fromkeys(sorted(known)))
-    return kind.make(answers, items)
+    studies = _studies(stored)
+    if items and not kind.chooses_items:
+        problem = "this table is about all items"
+        raise QuaverError(problem, where="items", found=kind.name, fix="leave the items out")
+
+    def made() -> dict[str, Any]:
+        answers = answers_of(studies, intervals=intervals)
+        known = {str(item) for one in answers for item in one.frame["item"].unique()} if items else ()
+        for item in items:
+            _check("item", item, dict.fromkeys(sorted(known)))
+        return kind.make(answers, *([items] if items else [])).as_document()
+
+    return PublishedTable.of_document(
+        kept(studies, f"table-{kind.name}", [kind.name, items, intervals], made)
+    )
 
 
 @guarded
@@ -201,6 +203,16 @@ def figure(
     said = [f"{column}: {', '.join(values)} alone" for column, values in only.items()]
     said += [f"page {page} of {pages}"] if pages > 1 else []
     return as_altair(finished(spec, width=width, title=f"{kind.title}.", subtitle="; ".join(said)))
+
+
+def drawn(stored: Any, name: str, **choices: Any) -> str:
+    """`figure` as SVG, kept beside the answers."""
+    from quaver.report.charts.svg import svg_text
+
+    def made() -> str:
+        return svg_text(figure(stored, name, **choices))
+
+    return str(kept(_studies(stored), f"figure-{name.replace(':', '-')}", choices, made))
 
 
 def paper_of(path: Path) -> str:

@@ -300,7 +300,7 @@ def _number(value: Any) -> float | None:
 
 @guarded
 def save(chart: Any, path: Path) -> None:
-    """Write a chart: SVG, PNG or PDF, by the file's ending."""
+    """Write a chart, or a picture as SVG: SVG, PNG or PDF, by the file's ending."""
     if path.suffix not in FORMATS:
         raise QuaverError(
             "a figure is not written in this format",
@@ -309,6 +309,7 @@ def save(chart: Any, path: Path) -> None:
             found=path.suffix or "no ending",
         )
     try:
-        path.write_bytes(FORMATS[path.suffix](plain_svg(svg_text(chart))))
+        picture = chart if isinstance(chart, str) else svg_text(chart)
+        path.write_bytes(FORMATS[path.suffix](plain_svg(picture)))
     except OSError as error:
         raise StoreError("the figure cannot be written", where=str(path), found=str(error)) from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from markupsafe import Markup
 
@@ -48,6 +48,22 @@ class PublishedTable:
     caption: str
     table: Table
     notes: tuple[str, ...] = ()
+
+    def as_document(self) -> dict[str, Any]:
+        """As JSON keeps it: what is marked up in a cell is a list."""
+        rows = [[[cell] if isinstance(cell, Markup) else cell for cell in row] for row in self.table.rows]
+        numeric = sorted(self.table.numeric)
+        head = {"name": self.name, "caption": self.caption, "notes": self.notes}
+        return {**head, "columns": self.columns, "rows": rows, "numeric": numeric}
+
+    @classmethod
+    def of_document(cls, kept: Mapping[str, Any]) -> PublishedTable:
+        """The table that was kept so."""
+        rows = tuple(
+            tuple(Markup(cell[0]) if isinstance(cell, list) else cell for cell in row) for row in kept["rows"]
+        )
+        table = Table(tuple(kept["columns"]), rows, frozenset(kept["numeric"]), name=kept["name"])
+        return cls(kept["name"], kept["caption"], table, tuple(kept["notes"]))
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -233,6 +233,16 @@ def scan_kept(kept: Path) -> pl.LazyFrame:
     return frame
 
 
+def mark_of(study: StudySource) -> str:
+    """Changes with what the annotations of a study's stored answers rest on.
+
+    Raises:
+        StoreError: Nothing is stored yet.
+    """
+    with study.answers() as store:
+        return _mark(study, store)
+
+
 def is_current(study: StudySource, store: Store) -> bool:
     """Whether the annotation frame that is kept is that of the answers and the study as they are now."""
     return store.noted("annotations") == _mark(study, store)
