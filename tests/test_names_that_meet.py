@@ -128,11 +128,11 @@ def test_annotations_estimates_and_tables_have_each_column_once(named, plain):
     for one in named.estimates("compliance"):
         assert {f"factor_{OWN[0]}", f"group_{OWN[0]}"} <= set(one.cell)
     assert all(row[f"factor_{name}"] == "set" for row in named.variants.rows() for name in OWN[:9])
-    for name in ("raw-answers", "prompts", "factor-levels", "intra-stability"):
+    for name in ("stability-views", "prompts", "factor-levels", "intra-stability"):
         made, usual = catalogue.table(named, name), catalogue.table(plain, name)
         assert len(set(made.columns)) == len(made.columns)
         assert len(made.table.rows) == len(usual.table.rows)
-    assert catalogue.table(named, "raw-answers").table == catalogue.table(plain, "raw-answers").table
+    assert catalogue.table(named, "stability-views").table == catalogue.table(plain, "stability-views").table
 
 
 def test_a_name_that_is_written_in_the_file_means_the_study_s_own_where_nothing_else_has_it(tmp_path):

@@ -78,7 +78,6 @@ def test_some_of_them_have_rows(study):
         "intra-stability",
         "inter-stability",
         "stability-views",
-        "raw-answers",
         "prompts",
         "spreads",
     ):

@@ -262,14 +262,6 @@ def test_pairs_of_items_by_id(study):
         table(study, "matrix", items=["3", "99"])
 
 
-def test_pairs_of_different_classes_are_noted(study):
-    _, gold = block(study, "simple")
-    alike, unlike = (np.flatnonzero(gold == code).astype(str).tolist() for code in (0, 1))
-    said = "Items of different classes are paired"
-    assert said not in table(study, "matrix", items=alike[:3]).as_()
-    assert said in table(study, "matrix", items=[*alike[:2], unlike[0]]).as_()
-
-
 def test_each_strategy_has_its_own_items_in_the_columns(study):
     rows = table(study, "matrix").rows()
     for level in ("simple", "detailed"):

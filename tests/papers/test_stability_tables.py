@@ -190,15 +190,6 @@ def test_original_filtered_and_balanced(study):
         assert row["answers with a label"] == row["exact answers"] == pytest.approx(valid)
 
 
-def test_answers_as_written(study):
-    for row in tabled(study, "raw-answers"):
-        given = repeats(study, row["model"])  # left, right and one way of saying nothing
-        assert row["raw α"] == pytest.approx(alpha(given))
-        assert row["label α"] == pytest.approx(alpha(given))
-        assert row["distinct raw answers"] == len(np.unique(given))
-        assert row["distinct labels"] == len(np.unique(given[given != NA]))
-
-
 SPELLED = {"1": ("1", "1.0", "1 - right", " 1\n"), "0": ("0", "0", "It is 0.", "0")}
 
 
@@ -228,10 +219,6 @@ def test_answers_as_written_exact_codes_and_what_quaver_reads(tmp_path):
     answers = asked(tmp_path / "sides.yaml", study, one=model)
     read = grid(answers.annotations(), "item", ["repeat"], {"0": 0, "1": 1})
     assert (read[written == "1 - right"] == 1).all()
-    (row,) = tabled(answers, "raw-answers")
-    assert row["raw α"] == pytest.approx(alpha(raw))
-    assert row["label α"] == pytest.approx(alpha(np.where(read < 0, NA, read)))
-    assert (row["distinct raw answers"], row["distinct labels"]) == (6, 2)
     (row,) = tabled(answers, "stability-views")
     assert row["intra original"] == pytest.approx(alpha(raw))
     assert row["intra filtered"] == pytest.approx(alpha(exact))

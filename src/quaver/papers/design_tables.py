@@ -18,8 +18,8 @@ from quaver.papers.paper_answers import (
     UNKNOWN,
     Answers,
     StoredAnswers,
-    each_model,
     p_of,
+    per_model,
 )
 from quaver.papers.published_table import Value
 from quaver.report.page_words import beginning
@@ -57,29 +57,29 @@ def _effects(answers: StoredAnswers, model: str) -> dict[tuple[str, str, str, st
     return effects
 
 
-def factor_levels(answers: Answers) -> Rows:
+@per_model
+def factor_levels(one: StoredAnswers, model: str) -> Rows:
     """Compliance, accuracy and macro-F1 at each level of each factor."""
-    for one, model in each_model(answers):
-        effects = _effects(one, model)
-        for factor, levels in _factors(one).items():
-            for level in levels:
-                prompts = sum(variant.factors.get(factor) == level for variant in one.variants)
-                estimates = (effects.get((*outcome, factor, level), UNKNOWN) for outcome in _OUTCOMES)
-                yield one.name, model, in_words(factor), level, prompts, *estimates
+    effects = _effects(one, model)
+    for factor, levels in _factors(one).items():
+        for level in levels:
+            prompts = sum(variant.factors.get(factor) == level for variant in one.variants)
+            estimates = (effects.get((*outcome, factor, level), UNKNOWN) for outcome in _OUTCOMES)
+            yield in_words(factor), level, prompts, *estimates
 
 
-def label_shift(answers: Answers) -> Rows:
+@per_model
+def label_shift(one: StoredAnswers, model: str) -> Rows:
     """The share of each class at each level, and how far the distribution moves."""
-    for one, model in each_model(answers):
-        mine = one.of(model)
-        for factor, (first, *_) in _factors(one).items():
-            estimates = one.take("distribution_shift", mine, by=[], between=factor, reference=first)
-            for estimate in estimates:
-                if estimate.measure != "distribution_shift_tv" or factor not in estimate.cell:
-                    continue
-                head = (one.name, model, in_words(factor), first, estimate.cell[factor])
-                for label in one.labels.labels:
-                    yield *head, label.name, *_class(estimate, label.code), estimate, p_of(estimate)
+    mine = one.of(model)
+    for factor, (first, *_) in _factors(one).items():
+        estimates = one.take("distribution_shift", mine, by=[], between=factor, reference=first)
+        for estimate in estimates:
+            if estimate.measure != "distribution_shift_tv" or factor not in estimate.cell:
+                continue
+            head = (in_words(factor), first, estimate.cell[factor])
+            for label in one.labels.labels:
+                yield *head, label.name, *_class(estimate, label.code), estimate, p_of(estimate)
 
 
 def _class(estimate: Estimate, code: str) -> tuple[Value, ...]:

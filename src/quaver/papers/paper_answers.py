@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -261,6 +261,18 @@ def each_model(answers: Answers) -> Iterator[tuple[StoredAnswers, str]]:
     for one in answers:
         for model in one.models:
             yield one, model
+
+
+def per_model(rows: Callable[[StoredAnswers, str], Iterator[Sequence[Any]]]) -> Callable[[Answers], Any]:
+    """A table of each model of each data set, made by what makes the rows of one."""
+
+    @wraps(rows)
+    def table(answers: Answers) -> Iterator[Sequence[Any]]:
+        for one, model in each_model(answers):
+            for row in rows(one, model):
+                yield one.name, model, *row
+
+    return table
 
 
 def p_of(estimate: Estimate) -> float | None:

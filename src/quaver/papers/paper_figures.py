@@ -28,7 +28,7 @@ _AROUND = 90
 """What a panel's name and its axis take above and below it."""
 _LEAST = 110
 """Pixels without which a panel shows nothing."""
-_PLANE, _VIOLIN, _BAR, _SIDE = 266, 160, 240, 168
+_PLANE, _VIOLIN, _BAR, _SIDE = 266, 160, 236, 168
 """Pixels that a panel needs, so that there is room for its name."""
 _MATRIX = 60
 """Items of a class that a matrix shows."""
@@ -46,7 +46,7 @@ class Panels:
         form: Draws rows, given ``beside``, ``high``, ``width`` and the look.
         rows: What is drawn, each in its panel.
         room: The pixels that a panel needs.
-        high: How high a panel is, in pixels; about as high as wide if None.
+        high: How high a panel is, in pixels, or each of its rows; a panel is about as high as wide if None.
         look: What else the form is given.
     """
 
@@ -67,21 +67,35 @@ class Panels:
         Raises:
             QuaverError: There is no such page.
         """
-        panels = list(dict.fromkeys(row["panel"] for row in self.rows))
+        rows: dict[str, list[Mapping[str, Any]]] = {}
+        for row in self.rows:
+            rows.setdefault(row["panel"], []).append(row)
         room = min(self.room, _LEAST) if columns else self.room
-        beside = min(len(panels), columns or len(panels), max(1, int((width - 10) // room)))
-        high = self.high or min(250.0, 1.05 * (width / beside - 76))
-        legend = 24 + 19 * (len({row.get("series") for row in self.rows}) // 3)
-        lines = max(1, int((PAGE - _HEAD - legend) // (high + _AROUND)))
-        most = beside * lines
-        pages = -(-len(panels) // most)
-        if number > pages:
+        beside = min(len(rows), columns or len(rows), max(1, int((width - 10) // room)))
+        left = PAGE - _HEAD - 24 - 19 * (len({row.get("series") for row in self.rows}) // 3)
+        names = {panel: {row.get("row") for row in some} for panel, some in rows.items()}
+        pages: list[list[str]] = [[]]
+        for panel in rows:
+            some = [*pages[-1], panel]
+            most = max(len(names[each]) for each in some)
+            alike = len({name for each in some for name in names[each]}) == most  # they share an axis
+            lines = -(-len(some) // beside)
+            if pages[-1] and not (alike and lines * (self._high(most, width / beside) + _AROUND) <= left):
+                pages.append([])
+            pages[-1].append(panel)
+        if number > len(pages):
+            expected = f"1 to {len(pages)}"
             raise QuaverError(
-                "the figure has no such page", where="page", expected=f"1 to {pages}", found=str(number)
+                "the figure has no such page", where="page", expected=expected, found=str(number)
             )
-        shown = panels[most * (number - 1) : most * number]
-        rows = [row for row in self.rows if row["panel"] in shown]
-        return self.form(rows, beside=beside, high=high, width=width, **self.look), pages
+        shown = pages[number - 1]
+        drawn = [row for panel in shown for row in rows[panel]]
+        high = self._high(max(len(names[panel]) for panel in shown), width / beside)
+        return self.form(drawn, beside=beside, high=high, width=width, **self.look), len(pages)
+
+    def _high(self, rows: int, wide: float) -> float:
+        """How high a panel with so many rows is."""
+        return (self.high or min(250.0, 1.05 * (wide - 76))) * (rows if self.form is forest else 1)
 
 
 def beside_noise(kind: FigureKind, answers: Answers, table: Rows) -> Panels:
@@ -99,25 +113,16 @@ def beside_noise(kind: FigureKind, answers: Answers, table: Rows) -> Panels:
     return Panels(plane, rows, _PLANE, look={"across": "sensitivity", "up": "consistency", **look})
 
 
-def sensitivities(kind: FigureKind, answers: Answers, table: Rows) -> Panels:
-    """The items' sensitivity, a violin a strategy."""
-    return _violins(answers, "sensitivity of items")
-
-
-def consistencies(kind: FigureKind, answers: Answers, table: Rows) -> Panels:
-    """The consistency of pairs of items of one class, a violin a strategy."""
-    return _violins(answers, "consistency of pairs")
-
-
-def _violins(answers: Answers, what: str) -> Panels:
+def violins(kind: FigureKind, answers: Answers, table: Rows) -> Panels:
+    """The sensitivity of items, or the consistency of pairs of items of one class: a violin a strategy."""
     rows: list[Row] = []
     for one, model, level, frame in each_strategy(answers):
         panel = f"{one.name}, {model} · {level}"
         values = pair_values(one, frame)
-        if what.startswith("sensitivity"):
+        if "items" in kind.y[0]:
             values = item_points(one, frame)["sensitivity"].drop_nulls().to_numpy()
         rows += [{"panel": panel, "value": value} for value in values.tolist()]
-    return Panels(columns, rows, _VIOLIN, 200, {"smooth": True, "up": what})
+    return Panels(columns, rows, _VIOLIN, 200, {"smooth": True, "up": kind.y[0]})
 
 
 def class_sensitivities(kind: FigureKind, answers: Answers, table: Rows) -> Panels:
@@ -160,7 +165,7 @@ def _squares_and_counts(rows: Rows, *, beside: int, high: float, width: int) -> 
             counts.append({"panel": row["panel"], "low": low, "high": low + 0.05, "count": float(number)})
     side = min(150.0, width / beside - 40)
     above = grid(squares, named=False, high=side, beside=beside, width=width)
-    wide = round(beside * (side + 57) + 10)  # so that each histogram is below its matrix
+    wide = round(beside * (side + 54) + 10)  # so that each histogram is below its matrix
     below = columns(counts, across="consistency", up="share of pairs", beside=beside, width=wide)
     return stacked(above, below)
 
@@ -214,8 +219,7 @@ def bars(kind: FigureKind, answers: Answers, table: Rows) -> Panels:
 
 def _dots(rows: Rows, axis: str, **look: Any) -> Panels:
     step = max(19.0, 7.0 * len({row["series"] for row in rows}) + 3)
-    high = step * len({row["row"] for row in rows})
-    return Panels(forest, rows, _BAR, high, {"axis": axis, "domain": (0.0, 1.0), **look})
+    return Panels(forest, rows, _BAR, step, {"axis": axis, "domain": (0.0, 1.0), **look})
 
 
 def heat(kind: FigureKind, answers: Answers, table: Rows) -> Panels:

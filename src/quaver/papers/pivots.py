@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from quaver.core.records import Estimate
-from quaver.papers.paper_answers import NOTHING, UNKNOWN, Answers, StoredAnswers, each_model, p_of
+from quaver.papers.paper_answers import NOTHING, UNKNOWN, Answers, StoredAnswers, each_model, p_of, per_model
 from quaver.papers.published_table import Value
 
 TEMPERATURE = "temperature"
@@ -105,42 +105,40 @@ _OUTCOMES: Sequence[Mapping[str, str]] = (
 )
 
 
-def temperatures(answers: Answers) -> Iterator[Sequence[Value]]:
+@per_model
+def temperatures(one: StoredAnswers, model: str) -> Iterator[Sequence[Value]]:
     """Each temperature as a level of its own: outcomes, and accuracy less that at the lowest."""
-    for one, model in each_model(answers):
-        levels = temperatures_of(one)
-        if not levels:
-            continue
-        each = [cells_of(one, model, [TEMPERATURE], number) for number in _OUTCOMES]
-        mine = one.of(model).with_columns(pl.col(TEMPERATURE).cast(pl.String))
-        reference = {TEMPERATURE: str(levels[0])}
-        effects = one.take("factor_effects", mine, by=[], factors=[TEMPERATURE], reference=reference)
-        changes = {
-            e.cell.get("level"): e for e in effects if e.measure == "factor_effects_accuracy_difference"
-        }
-        for level in levels:
-            less = changes.get(str(level), UNKNOWN)
-            outcomes = (cells.get((str(level),), UNKNOWN) for cells in each)
-            yield one.name, model, f"{level:g}", *outcomes, less, p_of(less)
+    levels = temperatures_of(one)
+    if not levels:
+        return
+    each = [cells_of(one, model, [TEMPERATURE], number) for number in _OUTCOMES]
+    mine = one.of(model).with_columns(pl.col(TEMPERATURE).cast(pl.String))
+    reference = {TEMPERATURE: str(levels[0])}
+    effects = one.take("factor_effects", mine, by=[], factors=[TEMPERATURE], reference=reference)
+    changes = {e.cell.get("level"): e for e in effects if e.measure == "factor_effects_accuracy_difference"}
+    for level in levels:
+        less = changes.get(str(level), UNKNOWN)
+        outcomes = (cells.get((str(level),), UNKNOWN) for cells in each)
+        yield f"{level:g}", *outcomes, less, p_of(less)
 
 
 _KINDS = {"as a number": pl.Float64, "as a factor": pl.String}
 
 
-def mixed_model(answers: Answers) -> Iterator[Sequence[Value]]:
+@per_model
+def mixed_model(one: StoredAnswers, model: str) -> Iterator[Sequence[Value]]:
     """The logistic mixed model: treatment by temperature, the temperature as a number and as a factor."""
-    for one, model in each_model(answers):
-        factors = [name for name in configuration(one) if name != TEMPERATURE]
-        if not factors or not temperatures_of(one):
-            continue
-        named = re.sub(r"\W|^(?=\d)", "_", factors[0])  # a formula takes no few-shot, which is a difference
-        for kind, dtype in _KINDS.items():
-            columns = pl.col(factors[0]).alias(named), pl.col(TEMPERATURE).cast(dtype)
-            mine = one.of(model).with_columns(*columns)
-            formula = f"correct ~ {named} * {TEMPERATURE}"
-            for estimate in one.points("mixed_effects", mine, by=[], formula=formula):
-                numbers = map(estimate.details.get, ("se", "odds_ratio", "adjusted_se", "p"))
-                yield one.name, model, kind, _term(estimate), estimate, *numbers
+    factors = [name for name in configuration(one) if name != TEMPERATURE]
+    if not factors or not temperatures_of(one):
+        return
+    named = re.sub(r"\W|^(?=\d)", "_", factors[0])  # a formula takes no few-shot, which is a difference
+    for kind, dtype in _KINDS.items():
+        columns = pl.col(factors[0]).alias(named), pl.col(TEMPERATURE).cast(dtype)
+        mine = one.of(model).with_columns(*columns)
+        formula = f"correct ~ {named} * {TEMPERATURE}"
+        for estimate in one.points("mixed_effects", mine, by=[], formula=formula):
+            numbers = map(estimate.details.get, ("se", "odds_ratio", "adjusted_se", "p"))
+            yield kind, _term(estimate), estimate, *numbers
 
 
 def _term(estimate: Estimate) -> str:

@@ -14,7 +14,7 @@ from quaver.core.records import Estimate
 from quaver.estimation.coded_columns import Unmeasurable
 from quaver.estimation.measure_input import beside
 from quaver.measures.calibration.calibration_error import reliability_curve
-from quaver.papers.paper_answers import NOTHING, UNKNOWN, Answers, StoredAnswers, each_model
+from quaver.papers.paper_answers import NOTHING, UNKNOWN, Answers, StoredAnswers, each_model, per_model
 from quaver.papers.published_table import Value
 
 _TOKEN, _STATED = "logprob", "verbal_confidence"
@@ -157,13 +157,13 @@ def _calibration(
     return {e.measure.removeprefix("verbal_calibration_"): e for e in estimates}
 
 
-def verbal(answers: Answers) -> Rows:
+@per_model
+def verbal(one: StoredAnswers, model: str) -> Rows:
     """Stated confidence by prompt and phrasing: parse rate, ECE, less accuracy, less token confidence."""
-    for one, model in each_model(answers):
-        for name, shown, made in _stated(one, model, _ENOUGH):
-            n = made["ece"].details.get("answers", NOTHING)
-            each = (made.get(kind, UNKNOWN) for kind in ("ece", "minus_accuracy", "ece_gap", "minus_token"))
-            yield one.name, model, shown, name, made["parse_rate"], n, *each
+    for name, shown, made in _stated(one, model, _ENOUGH):
+        n = made["ece"].details.get("answers", NOTHING)
+        each = (made.get(kind, UNKNOWN) for kind in ("ece", "minus_accuracy", "ece_gap", "minus_token"))
+        yield shown, name, made["parse_rate"], n, *each
 
 
 def kept_prompts(answers: StoredAnswers, model: str, name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -173,17 +173,17 @@ def kept_prompts(answers: StoredAnswers, model: str, name: str) -> tuple[pl.Data
     return frame, frame.filter(parsed >= _ENOUGH)
 
 
-def pooled(answers: Answers) -> Rows:
+@per_model
+def pooled(one: StoredAnswers, model: str) -> Rows:
     """Accuracy and both calibration errors of each model over its prompts together (the paper's table 2)."""
-    for one, model in each_model(answers):
-        for name in evaluators(one, _STATED):
-            frame, own = kept_prompts(one, model, name)
-            made = _calibration(one, own, 0.0)
-            gap, error = made.get("ece_gap", UNKNOWN), made.get("ece", UNKNOWN)
-            counts = (some["variant"].n_unique() for some in (own, frame))
-            right = one.points("accuracy", frame, by=[])[0]
-            n, token = error.details.get("answers", NOTHING), gap.details.get("ece_token")
-            yield one.name, model, name, *counts, n, right, token, error, gap
+    for name in evaluators(one, _STATED):
+        frame, own = kept_prompts(one, model, name)
+        made = _calibration(one, own, 0.0)
+        gap, error = made.get("ece_gap", UNKNOWN), made.get("ece", UNKNOWN)
+        counts = (some["variant"].n_unique() for some in (own, frame))
+        right = one.points("accuracy", frame, by=[])[0]
+        n, token = error.details.get("answers", NOTHING), gap.details.get("ece_token")
+        yield name, *counts, n, right, token, error, gap
 
 
 def _values_of_stated(answers: StoredAnswers, model: str, threshold: float, *, paper: bool) -> pl.DataFrame:
@@ -197,72 +197,66 @@ def _values_of_stated(answers: StoredAnswers, model: str, threshold: float, *, p
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def thresholds(answers: Answers) -> Rows:
+@per_model
+def thresholds(one: StoredAnswers, model: str) -> Rows:
     """What other parse-rate thresholds would keep, and find."""
-    for one, model in each_model(answers):
-        cells = _values_of_stated(one, model, 0.0, paper=True)
-        for (name,), own in cells.group_by("phrasing", maintain_order=True):
-            for threshold in _THRESHOLDS:
-                kept = own.filter(pl.col("parse_rate").fill_null(0.0) >= threshold)
-                over = kept["minus_accuracy"]
-                counts = (over.count(), own.height)
-                means = (average(kept["ece"]), average(over), average(over > 0))
-                yield one.name, model, name, f"{threshold:.2f}", *counts, *means
+    cells = _values_of_stated(one, model, 0.0, paper=True)
+    for (name,), own in cells.group_by("phrasing", maintain_order=True):
+        for threshold in _THRESHOLDS:
+            kept = own.filter(pl.col("parse_rate").fill_null(0.0) >= threshold)
+            over = kept["minus_accuracy"]
+            counts = (over.count(), own.height)
+            means = (average(kept["ece"]), average(over), average(over > 0))
+            yield name, f"{threshold:.2f}", *counts, *means
 
 
-def phrasings(answers: Answers) -> Rows:
+@per_model
+def phrasings(one: StoredAnswers, model: str) -> Rows:
     """Both phrasings of the question how sure the model is, cell by cell."""
-    for one, model in each_model(answers):
-        names = evaluators(one, _STATED)[:2]
-        if len(names) < 2:
-            continue
-        cells = _values_of_stated(one, model, 0.0, paper=False)
-        first, second = (cells.filter(phrasing=name) for name in names)
-        both = first.join(second, on="prompt", how="left", suffix=" second", maintain_order="left")
-        for row in both.iter_rows(named=True):
-            numbers: list[Value] = []
-            for kind in ("parse_rate", "ece", "minus_accuracy"):
-                before, after = row[kind], row[f"{kind} second"]
-                less = None if before is None or after is None else after - before
-                numbers += [before, after, less]
-            same = NOTHING
-            if less is not None:
-                same = "yes" if before * after > 0 else "no"
-            yield one.name, model, row["prompt"], ", ".join(names), *numbers, same
+    names = evaluators(one, _STATED)[:2]
+    if len(names) < 2:
+        return
+    cells = _values_of_stated(one, model, 0.0, paper=False)
+    first, second = (cells.filter(phrasing=name) for name in names)
+    both = first.join(second, on="prompt", how="left", suffix=" second", maintain_order="left")
+    for row in both.iter_rows(named=True):
+        numbers: list[Value] = []
+        for kind in ("parse_rate", "ece", "minus_accuracy"):
+            before, after = row[kind], row[f"{kind} second"]
+            less = None if before is None or after is None else after - before
+            numbers += [before, after, less]
+        same = NOTHING
+        if less is not None:
+            same = "yes" if before * after > 0 else "no"
+        yield row["prompt"], ", ".join(names), *numbers, same
 
 
-def phrasing_means(answers: Answers) -> Rows:
+@per_model
+def phrasing_means(one: StoredAnswers, model: str) -> Rows:
     """Signed overconfidence of each model by phrasing, over the cells kept: the paper's table 9."""
-    for one, model in each_model(answers):
-        cells = _values_of_stated(one, model, _ENOUGH, paper=True)
-        for (name,), own in cells.group_by("phrasing", maintain_order=True):
-            kept = own.drop_nulls("ece")
-            means = (average(kept[kind]) for kind in ("minus_accuracy", "minus_token", "ece_gap"))
-            yield one.name, model, name, kept.height, *means
+    cells = _values_of_stated(one, model, _ENOUGH, paper=True)
+    for (name,), own in cells.group_by("phrasing", maintain_order=True):
+        kept = own.drop_nulls("ece")
+        means = (average(kept[kind]) for kind in ("minus_accuracy", "minus_token", "ece_gap"))
+        yield name, kept.height, *means
 
 
 def sizes(answers: StoredAnswers) -> Mapping[str, float]:
     """The models' sizes, as the study file gives them to `spread`."""
-    given = _options_of(answers, "spread").get("sizes") or {}
-    return {str(name): float(size) for name, size in given.items()}
+    asked = (spec.options.get("sizes") for spec in answers.study.spec.measures if spec.use == "spread")
+    return {str(name): float(size) for name, size in (next(filter(None, asked), None) or {}).items()}
 
 
-def _options_of(answers: StoredAnswers, measure: str) -> Mapping[str, Any]:
-    """The options that the study file gives to a measure."""
-    asked = (spec.options for spec in answers.study.spec.measures if spec.use == measure)
-    return next((options for options in asked if options), {})
-
-
-def spreads(answers: Answers) -> Rows:
+@per_model
+def spreads(one: StoredAnswers, model: str) -> Rows:
     """Accuracy under each prompt, its mean, and the spread without and with the reasoning prompt."""
-    for one, model in each_model(answers):
-        mine = one.of(model)
-        each = {e.cell.get("variant"): e.value for e in one.points("accuracy", mine, by=["variant"])}
-        named = {name: each.get(variant) for variant, name in prompts(one, one.frame)}
-        paper = one.points("spread", of_paper(mine), by=[])[0]
-        whole = one.take("spread", mine, by=[])[0]
-        noise = map(whole.details.get, ("floor", "p"))
-        yield one.name, model, sizes(one).get(model), named, average(each.values()), paper, whole, *noise
+    mine = one.of(model)
+    each = {e.cell.get("variant"): e.value for e in one.points("accuracy", mine, by=["variant"])}
+    named = {name: each.get(variant) for variant, name in prompts(one, one.frame)}
+    paper = one.points("spread", of_paper(mine), by=[])[0]
+    whole = one.take("spread", mine, by=[])[0]
+    noise = map(whole.details.get, ("floor", "p"))
+    yield sizes(one).get(model), named, average(each.values()), paper, whole, *noise
 
 
 def size_and_spread(answers: Answers) -> Rows:
@@ -283,31 +277,29 @@ def readers(answers: StoredAnswers) -> list[str]:
     return [title for _, title in sorted(named, key=lambda pair: pair[0] != "first_character")]
 
 
-def repairs(answers: Answers) -> Rows:
+@per_model
+def repairs(one: StoredAnswers, model: str) -> Rows:
     """Accuracy under each rule of reading, what a repair recovers, and each prompt's paired drop."""
-    for one, model in each_model(answers):
-        suspect, *others = readers(one)
-        frames = {name: by_evaluator(one, name, model) for name in (suspect, *others)}
-        base = frames[suspect]
-        against = next((v.id for v in one.variants if v.factors.get(_FACTOR) == _BASELINE), None)
-        differences = one.take("differences", base, by=[], between="variant", reference=against)
-        drops = {e.cell.get("variant"): e for e in differences}
-        each = {
-            e.cell.get("variant"): e.value for e in one.points("accuracy", of_paper(base), by=["variant"])
+    suspect, *others = readers(one)
+    frames = {name: by_evaluator(one, name, model) for name in (suspect, *others)}
+    base = frames[suspect]
+    against = next((v.id for v in one.variants if v.factors.get(_FACTOR) == _BASELINE), None)
+    differences = one.take("differences", base, by=[], between="variant", reference=against)
+    drops = {e.cell.get("variant"): e for e in differences}
+    each = {e.cell.get("variant"): e.value for e in one.points("accuracy", of_paper(base), by=["variant"])}
+    four = average(each.values())
+    for variant, shown in prompts(one, base):
+        right = {
+            name: one.points("accuracy", rows_with(frame, "variant", variant), by=[])[0]
+            for name, frame in frames.items()
         }
-        four = average(each.values())
-        for variant, shown in prompts(one, base):
-            right = {
-                name: one.points("accuracy", rows_with(frame, "variant", variant), by=[])[0]
-                for name, frame in frames.items()
-            }
-            rest = average(value for other, value in each.items() if other != variant)
-            failed = (four or 0.0) - (right[suspect].value or 0.0) >= _LEAST_GAP
-            closed = {
-                name: _recovered(right[suspect].value, right[name].value, rest) if failed else None
-                for name in others
-            }
-            yield one.name, model, shown, four, right, drops.get(variant, UNKNOWN), closed
+        rest = average(value for other, value in each.items() if other != variant)
+        failed = (four or 0.0) - (right[suspect].value or 0.0) >= _LEAST_GAP
+        closed = {
+            name: _recovered(right[suspect].value, right[name].value, rest) if failed else None
+            for name in others
+        }
+        yield shown, four, right, drops.get(variant, UNKNOWN), closed
 
 
 _LEAST_GAP = 0.01

@@ -210,13 +210,3 @@ def matrix(answers: Answers, items: Sequence[str] = ()) -> Rows:
             values = alike[1][place, places].tolist()
             pairs = dict(zip(chosen if items else numbers, values, strict=True))
             yield one.name, model, level, number, item, golds[item], pairs
-
-
-def of_several_classes(rows: Sequence[Mapping[str, Any]]) -> str:
-    """What is to be said where paired items are of different classes; nothing where they are not."""
-    classes: dict[tuple[object, ...], set[object]] = {}
-    for row in rows:
-        classes.setdefault((row["data set"], row["model"], row["strategy"]), set()).add(row["class"])
-    if all(len(some) == 1 for some in classes.values()):
-        return ""
-    return "Items of different classes are paired here: see the column class. The paper's C is of one class."

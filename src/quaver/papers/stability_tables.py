@@ -21,7 +21,7 @@ from quaver.estimation.jackknife import Resampling
 from quaver.estimation.paired_differences import paired_differences
 from quaver.measures.stability.prompt_stability import CONDITION, WITHIN_REPEAT
 from quaver.measures.stability.stability_curves import SHARES
-from quaver.papers.paper_answers import NOTHING, UNKNOWN, Answers, StoredAnswers, each_model
+from quaver.papers.paper_answers import NOTHING, UNKNOWN, Answers, StoredAnswers, each_model, per_model
 from quaver.papers.published_table import Value, number
 from quaver.promptstability.stability_scores import (
     COLUMNS,
@@ -50,24 +50,24 @@ def _scores(estimates: Mapping[Any, Estimate]) -> dict[Any, Score]:
     return scores
 
 
-def intra_stability(answers: Answers) -> Rows:
+@per_model
+def intra_stability(one: StoredAnswers, model: str) -> Rows:
     """The same prompt again: the score, when it settles, neighbouring repeats, and Quaver's score."""
-    for one, model in each_model(answers):
-        steps = by_repeats(_curve(one.written, model, resample="rows"))
-        pairs = _curve(one.written, model, "intra_pss_adjacent", resample="rows")
-        first, near = _scores(steps), _scores(dict(enumerate(pairs)))
-        summary = summaries_of_repeats({"cumulative_alpha": first, "adjacent_alpha": near}, BAR, NEAR, NARROW)
-        score, low, high, width, settled, precise, deviation = summary["cumulative_alpha"].values()
-        neighbours = [*summary["adjacent_alpha"].values()]
-        if len(first) < 2:
-            width = settled = precise = deviation = _UNDEFINED
-        if len(near) < 2:
-            neighbours[1:] = [_UNDEFINED] * 6
-        late = min(first, default=2) - 2  # alpha of the first repeats may be undefined
-        places = (NOTHING if k != k else f"{k + late:g}" for k in (settled, precise))
-        head = (one.name, model, one.items, str(max(steps)))
-        quaver = one.one("intra_pss", model, one.again)
-        yield *head, score, (low, high), width, *places, deviation, *neighbours, quaver
+    steps = by_repeats(_curve(one.written, model, resample="rows"))
+    pairs = _curve(one.written, model, "intra_pss_adjacent", resample="rows")
+    first, near = _scores(steps), _scores(dict(enumerate(pairs)))
+    summary = summaries_of_repeats({"cumulative_alpha": first, "adjacent_alpha": near}, BAR, NEAR, NARROW)
+    score, low, high, width, settled, precise, deviation = summary["cumulative_alpha"].values()
+    neighbours = [*summary["adjacent_alpha"].values()]
+    if len(first) < 2:
+        width = settled = precise = deviation = _UNDEFINED
+    if len(near) < 2:
+        neighbours[1:] = [_UNDEFINED] * 6
+    late = min(first, default=2) - 2  # alpha of the first repeats may be undefined
+    places = (NOTHING if k != k else f"{k + late:g}" for k in (settled, precise))
+    head = (one.items, str(max(steps)))
+    quaver = one.one("intra_pss", model, one.again)
+    yield *head, score, (low, high), width, *places, deviation, *neighbours, quaver
 
 
 def _balanced(
@@ -125,25 +125,24 @@ def _levels(
     return dict(sorted((float(e.cell[column]), e) for e in estimates if e.cell.get(column)))
 
 
-def inter_stability(answers: Answers) -> Rows:
+@per_model
+def inter_stability(one: StoredAnswers, model: str) -> Rows:
     """Other words: the mean over temperatures, the lowest score and where it is, and Quaver's score."""
-    for one, model in each_model(answers):
-        written = one.written
-        drawn = _levels(written, model, resample="rows", estimand="fixed")
-        scores = _scores(drawn)
-        summary = summary_of_temperatures(scores, BAR)
-        mean, deviation, least, place, *rest = summary.values()
-        if len(scores) < 2:
-            deviation = _UNDEFINED
-        lowest = drawn.get(place, UNKNOWN)
-        head = (one.name, model, one.items, len(scores))
-        numbers = (mean, deviation, least, f"{place:g}" if scores else None, (lowest.low, lowest.high), *rest)
-        whole = written.points("inter_pss", written.of(model, written.reworded), by=[])[0]
-        yield *head, *numbers, whole, one.one("inter_pss", model, one.reworded)
+    written = one.written
+    drawn = _levels(written, model, resample="rows", estimand="fixed")
+    scores = _scores(drawn)
+    summary = summary_of_temperatures(scores, BAR)
+    mean, deviation, least, place, *rest = summary.values()
+    if len(scores) < 2:
+        deviation = _UNDEFINED
+    lowest = drawn.get(place, UNKNOWN)
+    head = (one.items, len(scores))
+    numbers = (mean, deviation, least, f"{place:g}" if scores else None, (lowest.low, lowest.high), *rest)
+    whole = written.points("inter_pss", written.of(model, written.reworded), by=[])[0]
+    yield *head, *numbers, whole, one.one("inter_pss", model, one.reworded)
 
 
 def _series(
-    head: Sequence[Value],
     drawn: Mapping[Any, Estimate],
     others: Sequence[Mapping[Any, Estimate]],
     repeats: Mapping[Any, int],
@@ -161,25 +160,25 @@ def _series(
             half = 1.96 * float(spread) / repeats[place] ** 0.5
             ends = step.value - half, step.value + half
         series = (each.get(place, UNKNOWN) for each in others)
-        yield *head, f"{place:g}", step, ends, *series, distinct.get(place)
+        yield f"{place:g}", step, ends, *series, distinct.get(place)
 
 
-def by_repeat(answers: Answers) -> Rows:
+@per_model
+def by_repeat(one: StoredAnswers, model: str) -> Rows:
     """The score of the first k repeats of one prompt, for every k: the paper's figures 1, B.1 and B.2."""
-    for one, model in each_model(answers):
-        written, exact = one.written, one.exact
-        again = written.of(model, written.again)
-        counts = _distinct(again, "repeat")
-        balanced = _balanced(exact, exact.of(model, exact.again))
-        curves = (
-            _curve(exact, model, resamples=0),
-            exact.points("intra_pss_cumulative", balanced, by=[]),
-            _curve(one, model),
-        )
-        drawn = {1: UNKNOWN} | dict(by_repeats(_curve(written, model, resample="rows")))
-        distinct = {k: counts[repeat] for k, repeat in enumerate(sorted(counts), start=1)}
-        repeats = {k: k for k in drawn}
-        yield from _series((one.name, model), drawn, [*map(by_repeats, curves)], repeats, distinct)
+    written, exact = one.written, one.exact
+    again = written.of(model, written.again)
+    counts = _distinct(again, "repeat")
+    balanced = _balanced(exact, exact.of(model, exact.again))
+    curves = (
+        _curve(exact, model, resamples=0),
+        exact.points("intra_pss_cumulative", balanced, by=[]),
+        _curve(one, model),
+    )
+    drawn = {1: UNKNOWN} | dict(by_repeats(_curve(written, model, resample="rows")))
+    distinct = {k: counts[repeat] for k, repeat in enumerate(sorted(counts), start=1)}
+    repeats = {k: k for k in drawn}
+    yield from _series(drawn, [*map(by_repeats, curves)], repeats, distinct)
 
 
 def _distinct(frame: pl.DataFrame, column: str) -> dict[Any, int]:
@@ -187,45 +186,36 @@ def _distinct(frame: pl.DataFrame, column: str) -> dict[Any, int]:
     return dict(frame.group_by(column).agg(pl.col("label").n_unique()).rows())
 
 
-def by_temperature(answers: Answers) -> Rows:
+@per_model
+def by_temperature(one: StoredAnswers, model: str) -> Rows:
     """The inter-prompt score at each temperature: the paper's figures 2, B.3 and B.4."""
-    for one, model in each_model(answers):
-        column = distance_column(one)
-        if column is None:
-            continue
-        written, exact = one.written, one.exact
-        reworded = written.of(model, written.reworded)
-        even = _levels(exact, model, even=True, resamples=0)
-        others = [_levels(exact, model, resamples=0), even, _levels(one, model)]
-        drawn = _levels(written, model, resample="rows", estimand="fixed")
-        repeats = dict.fromkeys(drawn, reworded["repeat"].n_unique())
-        yield from _series((one.name, model), drawn, others, repeats, _distinct(reworded, column))
+    column = distance_column(one)
+    if column is None:
+        return
+    written, exact = one.written, one.exact
+    reworded = written.of(model, written.reworded)
+    even = _levels(exact, model, even=True, resamples=0)
+    others = [_levels(exact, model, resamples=0), even, _levels(one, model)]
+    drawn = _levels(written, model, resample="rows", estimand="fixed")
+    repeats = dict.fromkeys(drawn, reworded["repeat"].n_unique())
+    yield from _series(drawn, others, repeats, _distinct(reworded, column))
 
 
-def views(answers: Answers) -> Rows:
+@per_model
+def views(one: StoredAnswers, model: str) -> Rows:
     """Original, filtered, and filtered-and-balanced annotations beside Quaver's reading, intra and inter."""
     parts = (("intra_pss", "again", CONDITION), ("inter_pss", "reworded", WITHIN_REPEAT))
-    for one, model in each_model(answers):
-        scores: list[Value] = []
-        for measure, part, within in parts:
-            even = _balanced(one.exact, one.of(model, getattr(one.exact, part)), within=within)
-            balanced = one.exact.points(measure, even, by=[])[0]
-            original, filtered, quaver = (
-                some.one(measure, model, getattr(some, part), resamples=0)
-                for some in (one.written, one.exact, one)
-            )
-            scores += [original, filtered, balanced, quaver]
-        kept = one.of(model, one.exact.frame).height / one.of(model).height
-        yield one.name, model, *scores, kept, one.one("compliance", model, resamples=0)
-
-
-def raw_answers_table(answers: Answers) -> Rows:
-    """α of the answers as they were written, beside α of the labels read from them."""
-    for one, model in each_model(answers):
-        views = ((one.written, "drop"), (one, one.unlabelled))
-        each = [view.one("intra_pss", model, view.again, missing=missing) for view, missing in views]
-        distinct = (view.of(model, view.again)["label"].drop_nulls().n_unique() for view, _ in views)
-        yield one.name, model, *each, *distinct
+    scores: list[Value] = []
+    for measure, part, within in parts:
+        even = _balanced(one.exact, one.of(model, getattr(one.exact, part)), within=within)
+        balanced = one.exact.points(measure, even, by=[])[0]
+        original, filtered, quaver = (
+            some.one(measure, model, getattr(some, part), resamples=0)
+            for some in (one.written, one.exact, one)
+        )
+        scores += [original, filtered, balanced, quaver]
+    kept = one.of(model, one.exact.frame).height / one.of(model).height
+    yield *scores, kept, one.one("compliance", model, resamples=0)
 
 
 def subsamples(answers: Answers) -> Rows:
@@ -262,21 +252,19 @@ def between_models(answers: Answers) -> Rows:
 
 def poor_prompts(answers: Answers) -> Sequence[Sequence[Value]]:
     """The paraphrases that agree least with the original prompt, with their text."""
-    rows: list[tuple[float, Sequence[Value]]] = []
+    rows: list[Any] = []
     for one, model in each_model(answers):
         prompts = {variant.id: variant for variant in one.variants}
         mine = one.of(model, one.reworded)
         for estimate in one.take("original_agreement", mine, by=[], missing=one.unlabelled):
             variant = prompts.get(estimate.cell.get("variant", ""))
-            if variant is None or estimate.value is None or estimate.value >= BAR:
-                continue
-            known = variant.covariates
-            place = known.get("paraphrase_temperature", known.get("strength"))
-            shown = NOTHING if place is None else f"{float(place):g}"
-            cut = "yes" if known.get("cut_off") else ""
-            row = (one.name, model, shown, variant.instruction, cut, estimate)
-            rows.append((estimate.value, row))
-    return [row for _, row in sorted(rows, key=lambda pair: pair[0])]
+            if variant is not None and estimate.value is not None and estimate.value < BAR:
+                known = variant.covariates
+                place = known.get("paraphrase_temperature", known.get("strength", NOTHING))
+                shown = place if place == NOTHING else f"{float(place):g}"
+                cut = "yes" if known.get("cut_off") else ""
+                rows.append((one.name, model, shown, variant.instruction, cut, estimate))
+    return sorted(rows, key=lambda row: row[-1].value)
 
 
 def _money(answers: StoredAnswers, cost: Mapping[str, Any]) -> tuple[float | None, ...]:
@@ -290,53 +278,43 @@ def _money(answers: StoredAnswers, cost: Mapping[str, Any]) -> tuple[float | Non
     return (money * share, money * (1 - share), money)
 
 
-def _spent(answers: Answers) -> pl.DataFrame:
-    """Calls, tokens and money of each data set and model; money is null where a price is not known."""
-    rows = []
-    for one in answers:
-        for cost in one.costs().to_dicts():
-            counts = (cost[name] for name in ("calls", "prompt_tokens", "completion_tokens"))
-            rows.append((one.name, paid_model(cost), *counts, *_money(one, cost)))
-    numbers = dict.fromkeys(("calls", "tokens read", "tokens written", *_MONEY), pl.Float64)
-    schema = {"data set": pl.String, "model": pl.String, **numbers}
-    return pl.DataFrame(rows, schema=schema, orient="row", strict=False)
+_COUNTS = ("calls", "prompt_tokens", "completion_tokens")
 
 
-_MONEY = ("read", "written", "whole")
-
-
-def _total(spent: pl.DataFrame, *columns: str) -> tuple[float | None, ...]:
-    """The sums of columns; none where a part is not known."""
-    sums = (pl.when(pl.col(name).is_not_null().all()).then(pl.col(name).sum()) for name in columns)
-    return spent.select(*sums).row(0)
+def _spent(answers: Answers) -> tuple[list[tuple[Any, ...]], tuple[float, ...]]:
+    """Data set, model, calls, tokens and money of each, and the sums; NaN where a part is not known."""
+    rows = [
+        (one.name, paid_model(cost), *map(cost.get, _COUNTS), *_money(one, cost))
+        for one in answers
+        for cost in one.costs().to_dicts()
+    ]
+    known = [tuple(_UNDEFINED if value is None else value for value in row) for row in rows]
+    return known, tuple(map(sum, [*zip(*known, strict=True)][2:])) or (0.0,) * 6
 
 
 def costs(answers: Answers) -> Rows:
     """Calls, tokens and money of each data set and model, and of all."""
-    spent = _spent(answers)
-    rows = spent.rows()
+    rows, total = _spent(answers)
     if len(rows) > 1:
-        rows.append(("all", NOTHING, *_total(spent, *spent.columns[2:])))
+        rows.append(("all", NOTHING, *total))
     for name, model, calls, read, written, *money in rows:
         yield name, model, calls, read, written, read / calls if calls else None, *money
 
 
 def cost_shares(answers: Answers) -> Rows:
     """What a part of the items would have cost: the paper's table 5."""
-    spent = _spent(answers)
-    for name, model, calls, _, _, *money in spent.rows():
+    rows, total = _spent(answers)
+    for name, model, calls, _, _, *money in rows:
         yield name, model, *money, *(share * calls for share in SHARES)
-    read, written, whole = _total(spent, *_MONEY)
-    dollars = (None if whole is None else share * whole for share in SHARES)
-    yield "all, in US dollars", "", read, written, whole, *(number(part, "2") for part in dollars)
+    yield "all, in US dollars", "", *total[3:], *(number(share * total[-1], "2") for share in SHARES)
 
 
 def other_prices(answers: Answers) -> Rows:
     """What the same tokens would cost with other models: the paper's table C.1."""
-    read, written = _total(_spent(answers), "tokens read", "tokens written")
+    _, read, written, *_ = _spent(answers)[1]
     for name in COMPARED:
         price = known_price(name)
-        if price is not None and read is not None and written is not None:
+        if price is not None:
             each = (price.of(1_000_000, 0, 0), price.of(0, 0, 1_000_000))
             money = (each[0] * read / 1e6, each[1] * written / 1e6)
             yield name, *each, *money, sum(money)

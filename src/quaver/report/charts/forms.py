@@ -221,7 +221,7 @@ def _named(rows: Sequence[Row], x: Sequence[float], y: Sequence[float], size: En
         else:
             place = usual
         taken.append((row["panel"], start, start + long, place))
-        row |= {"place": y[0] + place / high, "aside": abs(place - usual) > 14}
+        row |= {"place": y[0] + place / high, "aside": abs(place - usual + 8) > 14}
 
 
 def grid(
