@@ -44,7 +44,7 @@ def test_the_last_word_names_a_point_and_the_others_colour_it():
 def test_the_rows_of_a_table_are_printed_as_its_columns_say():
     row = ("m", 3, 0.1234, Estimate("a", 0.5, 0.25, 0.75), {"one": 0.5, "two": UNKNOWN}, None, (0.1, None))
     declared = "model || n | share {1%} | a {2} | a 95% interval {0%} | of * | none | package's interval"
-    made = table_of(declared, [row, ("k", 4, 0.5, 0.25, None, {"three": 1.0}, None, None)], (), "t")
+    made = table_of(declared, [row, ("k", 4, 0.5, 0.25, None, {"three": 1.0}, None, None)], "t")
     heads = ("model", "n", "share", "a", "a 95% interval", "of one", "of two", "of three", "none")
     assert made.columns == (*heads, "package's interval")
     first, second = ([plain(cell) for cell in row] for row in made.rows)

@@ -33,10 +33,8 @@ class TableKind:
         paper: Whose: ``barrie-2025``.
         function: Makes its rows of stored answers: a module of this folder, and its function.
         pivot: Where it has none: which estimates its rows are (`pivots.pivot`).
-        words: The places after ``||`` that hold words all the same.
         notes: What stands below it.
         empty: What stands below it where it has no rows.
-        remark: A function that says more of the table's numbers in a note.
         layouts: How the paper prints it, where that is otherwise: once for each of its tables.
         chooses_items: Whether it is about some items, which the function takes by id.
     """
@@ -48,10 +46,8 @@ class TableKind:
     paper: str = ""
     function: str = ""
     pivot: Mapping[str, Any] = field(default_factory=dict)
-    words: Sequence[int] = ()
     notes: Sequence[str] = ()
     empty: str = ""
-    remark: str = ""
     layouts: Sequence[Layout] = ()
     chooses_items: bool = False
 
@@ -60,10 +56,8 @@ class TableKind:
         made = pivot(answers, self.pivot) if self.pivot else _function(self.function)(answers, *items)
         rows: list[Sequence[Value]] = list(made)
         notes = [*self.notes, "" if rows else self.empty, *reasons(rows)]
-        result = PublishedTable(self.name, self.caption, table_of(self.columns, rows, self.words, self.name))
-        if self.remark:
-            notes.append(_function(self.remark)(result.rows()))
-        return replace(result, notes=tuple(filter(None, notes)))
+        table = table_of(self.columns, rows, self.name)
+        return PublishedTable(self.name, self.caption, table, tuple(filter(None, notes)))
 
     def printed(self, made: PublishedTable) -> list[PublishedTable]:
         """The paper's tables of the table that was made; itself where the paper prints it as it stands."""
@@ -142,7 +136,7 @@ def _made(stored: Any, kind: TableKind, items: Sequence[str], *, intervals: bool
         problem = "this table is about all items"
         raise QuaverError(problem, where="items", found=kind.name, fix="leave the items out")
 
-    def made() -> dict[str, Any]:
+    def made() -> list[Any]:
         answers = answers_of(studies, intervals=intervals)
         known = {str(item) for one in answers for item in one.frame["item"].unique()} if items else ()
         for item in items:

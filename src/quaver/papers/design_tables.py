@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
 import polars as pl
 
 from quaver.core.column_names import in_words
@@ -18,14 +17,13 @@ from quaver.papers.paper_answers import (
     UNKNOWN,
     Answers,
     StoredAnswers,
+    average,
     p_of,
     per_model,
 )
 from quaver.papers.published_table import Value
 from quaver.report.page_words import beginning
 
-MEAN = "mean"
-"""What the rows over all data sets are called."""
 _OUTCOMES = (
     ("compliance", "wrong"),
     ("accuracy", "drop"),
@@ -115,24 +113,22 @@ def lengths(answers: Answers) -> Rows:
                     changes.setdefault((in_words(factor), level), []).append(row[4])
     if len(answers) > 1:
         for head, some in changes.items():
-            yield MEAN, *head, None, sum(some) / len(some), *(None,) * 6
+            yield "mean", *head, None, sum(some) / len(some), *(None,) * 6
 
 
 def _fixed_at(answers: StoredAnswers, fixed: Mapping[str, int], factor: str, level: str) -> float | None:
     """The mean of a level's fixed words."""
-    words = [fixed[variant.id] for variant in answers.variants if variant.factors.get(factor) == level]
-    return float(np.mean(words)) if words else None
+    return average(fixed[one.id] for one in answers.variants if one.factors.get(factor) == level)
 
 
 def _per_call(parts: pl.DataFrame) -> dict[tuple[str, str], tuple[float | None, ...]]:
     """By factor and level: tokens read and written for a call, and dollars for a thousand."""
-    read, written, money = (pl.col(name) / pl.col("calls") for name in _AMOUNTS)
+    read, written, money = (
+        pl.col(name) / pl.col("calls") for name in ("prompt_tokens", "completion_tokens", "money")
+    )
     counted = [pl.when(tokens > 0).then(tokens) for tokens in (read, written)]
     rows = parts.select("factor", "level", *counted, money * 1000).rows()
     return {(factor, level): tuple(amounts) for factor, level, *amounts in rows}
-
-
-_AMOUNTS = ("prompt_tokens", "completion_tokens", "money")
 
 
 def data_sets(answers: Answers) -> Rows:

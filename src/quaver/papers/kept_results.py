@@ -14,6 +14,7 @@ from typing import Any
 import quaver
 from quaver.core.replaced_file import document_in, replace_document
 from quaver.errors import StoreError
+from quaver.score.annotation import hash_of
 from quaver.study.analysis.annotation_frame import mark_of
 from quaver.study.session import Study
 from quaver.study.sources.study_folder import StudyFolder
@@ -33,12 +34,13 @@ def kept(studies: Mapping[str, Study], name: str, asked: Any, make: Callable[[],
     sources = [study.source for study in studies.values()]
     if any(source.annotations is not None or not source.owns_folder for source in sources):
         return make()
-    mark = _hash(asked, _code(), [(name, *_state(study)) for name, study in studies.items()])
+    of = [asked, _code(), {name: _state(study) for name, study in studies.items()}]
+    mark = blake2b(json.dumps(of, default=repr).encode(), digest_size=16).hexdigest()
     folder = StudyFolder(sources[0].folder / "kept")
     path = folder.path / f"{name}.json"
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError, TypeError, KeyError):
         document = document_in(path)
-        if isinstance(document, dict) and document.get("mark") == mark:
+        if document["mark"] == mark:
             return document["made"]
     made = make()
     with suppress(StoreError):  # nothing is kept in a folder that cannot be written
@@ -47,22 +49,17 @@ def kept(studies: Mapping[str, Study], name: str, asked: Any, make: Callable[[],
     return made
 
 
-def _state(study: Study) -> tuple[str, ...]:
+def _state(study: Study) -> list[Any]:
     """Changes with a study's answers, and with all else that is measured of them."""
-    experiment = study.experiment
-    state = ""
+    state = [study.spec.model_dump(), study.experiment.labels, study.experiment.items]
     with suppress(StoreError):  # nothing is stored yet
-        state = mark_of(study.source)
-    return state, study.spec.model_dump_json(), repr(experiment.labels), repr(experiment.items)
+        state.append(mark_of(study.source))
+    return state
 
 
 @cache
-def _code() -> list[str]:
+def _code() -> str:
     """Changes with Quaver and with the libraries that compute and draw."""
-    files = sorted(Path(quaver.__file__).parent.rglob("*.*"))
-    own = [_hash(file.read_text("utf-8")) for file in files if file.suffix in (".py", ".toml")]
-    return [*own, *map(version, _LIBRARIES)]
-
-
-def _hash(*parts: Any) -> str:
-    return blake2b(json.dumps(parts, default=str).encode(), digest_size=16).hexdigest()
+    files = Path(quaver.__file__).parent.rglob("*.*")
+    own = hash_of(tuple(sorted(file for file in files if file.suffix in (".py", ".toml", ".json"))))
+    return " ".join([own, *map(version, _LIBRARIES)])

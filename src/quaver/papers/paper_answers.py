@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from quaver import measures
@@ -214,14 +216,11 @@ def answers_of(
     All of them, or those of some models, strategies or items, or to items of some ``class`` alone.
     """
     frames: dict[str, pl.DataFrame] = {}
-    missing: StoreError | None = None
     for name, study in studies.items():
-        try:
+        with suppress(StoreError):
             frames[name] = study.annotations()
-        except StoreError as error:
-            missing = error
-    if not frames and missing is not None:
-        raise missing
+    if not frames:
+        next(iter(studies.values())).annotations()  # says what is missing
     for column, values in (only or {}).items():
         frames = _limited(studies, frames, column, values)
     answers = []
@@ -279,3 +278,9 @@ def p_of(estimate: Estimate) -> float | None:
     """An estimate's p value, adjusted for several tests where it is."""
     result: float | None = estimate.details.get("p_holm", estimate.details.get("p"))
     return result
+
+
+def average(values: Iterable[float | None]) -> float | None:
+    """The mean of the values that there are."""
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None

@@ -87,14 +87,11 @@ def _place(answers: StoredAnswers, names: Sequence[str], key: Sequence[str]) -> 
         "variant": [variant.id for variant in answers.variants],
         **answers.factors,
     }
-    place = []
-    for name, level in zip(names, key, strict=True):
-        order = known.get(name, [])
-        if name == TEMPERATURE:
-            place.append(float(level))
-        else:
-            place.append(float(order.index(level)) if level in order else -1.0)
-    return tuple(place)
+
+    def place(name: str, level: str) -> float:
+        return float(level) if name == TEMPERATURE else [*known.get(name, []), level].index(level)
+
+    return tuple(map(place, names, key))
 
 
 _OUTCOMES: Sequence[Mapping[str, str]] = (
@@ -122,9 +119,6 @@ def temperatures(one: StoredAnswers, model: str) -> Iterator[Sequence[Value]]:
         yield f"{level:g}", *outcomes, less, p_of(less)
 
 
-_KINDS = {"as a number": pl.Float64, "as a factor": pl.String}
-
-
 @per_model
 def mixed_model(one: StoredAnswers, model: str) -> Iterator[Sequence[Value]]:
     """The logistic mixed model: treatment by temperature, the temperature as a number and as a factor."""
@@ -132,7 +126,7 @@ def mixed_model(one: StoredAnswers, model: str) -> Iterator[Sequence[Value]]:
     if not factors or not temperatures_of(one):
         return
     named = re.sub(r"\W|^(?=\d)", "_", factors[0])  # a formula takes no few-shot, which is a difference
-    for kind, dtype in _KINDS.items():
+    for kind, dtype in (("as a number", pl.Float64), ("as a factor", pl.String)):
         columns = pl.col(factors[0]).alias(named), pl.col(TEMPERATURE).cast(dtype)
         mine = one.of(model).with_columns(*columns)
         formula = f"correct ~ {named} * {TEMPERATURE}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Literal, get_args
@@ -49,21 +49,18 @@ class PublishedTable:
     table: Table
     notes: tuple[str, ...] = ()
 
-    def as_document(self) -> dict[str, Any]:
+    def as_document(self) -> list[Any]:
         """As JSON keeps it: what is marked up in a cell is a list."""
         rows = [[[cell] if isinstance(cell, Markup) else cell for cell in row] for row in self.table.rows]
-        numeric = sorted(self.table.numeric)
-        head = {"name": self.name, "caption": self.caption, "notes": self.notes}
-        return {**head, "columns": self.columns, "rows": rows, "numeric": numeric}
+        return [self.name, self.caption, self.notes, self.columns, rows, sorted(self.table.numeric)]
 
     @classmethod
-    def of_document(cls, kept: Mapping[str, Any]) -> PublishedTable:
+    def of_document(cls, kept: Sequence[Any]) -> PublishedTable:
         """The table that was kept so."""
-        rows = tuple(
-            tuple(Markup(cell[0]) if isinstance(cell, list) else cell for cell in row) for row in kept["rows"]
-        )
-        table = Table(tuple(kept["columns"]), rows, frozenset(kept["numeric"]), name=kept["name"])
-        return cls(kept["name"], kept["caption"], table, tuple(kept["notes"]))
+        name, caption, notes, columns, rows, numeric = kept
+        cells = (tuple(Markup(*each) if isinstance(each, list) else each for each in row) for row in rows)
+        table = Table(tuple(columns), tuple(cells), frozenset(numeric), name=name)
+        return cls(name, caption, table, tuple(notes))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -139,14 +136,13 @@ def cell(value: Single, form: str = "3") -> Cell:
     return number(value, form)
 
 
-def table_of(declared: str, rows: Sequence[Sequence[Value]], words: Sequence[int], name: str) -> Table:
+def table_of(declared: str, rows: Sequence[Sequence[Value]], name: str) -> Table:
     """The table of some rows, with its columns as ``papers.toml`` declares them.
 
     Args:
         declared: The columns of words, ``||``, those of numbers; ``{1%}`` after one is how it prints them.
             ``*`` stands for the columns that the rows' mappings name, one mapping for each ``*``.
         rows: The rows.
-        words: The places of further columns that hold words.
         name: The table's.
     """
     columns: list[tuple[str, str]] = []
@@ -164,7 +160,7 @@ def table_of(declared: str, rows: Sequence[Sequence[Value]], words: Sequence[int
     numeric = range(first if " || " in declared else len(columns), len(columns))
     heads = tuple(head for head, _ in columns)
     made = tuple(_cells(row, columns, stars) for row in rows)
-    return Table(heads, made, frozenset(numeric) - frozenset(words), name=name)
+    return Table(heads, made, frozenset(numeric), name=name)
 
 
 def _names_at(rows: Sequence[Sequence[Value]], star: int) -> list[str]:
@@ -199,19 +195,12 @@ def reasons(rows: Sequence[Sequence[Value]]) -> list[str]:
     """
     lacking: dict[str, dict[str, None]] = {}
     for row in rows:
-        for value in _singles(row):
+        for value in (
+            one for each in row for one in (each.values() if isinstance(each, Mapping) else [each])
+        ):
             if isinstance(value, Estimate) and value.value is None and value is not UNKNOWN:
                 lacking.setdefault(value.reason or "no reason given", {})[value.measure] = None
     return [f"{NO_VALUE} ({', '.join(measures)}): {reason}." for reason, measures in lacking.items()]
-
-
-def _singles(row: Sequence[Value]) -> Iterator[Single]:
-    """The values of a row, those of its mappings among them."""
-    for value in row:
-        if isinstance(value, Mapping):
-            yield from value.values()
-        else:
-            yield value
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -14,7 +14,15 @@ from quaver.core.records import Estimate
 from quaver.estimation.coded_columns import Unmeasurable
 from quaver.estimation.measure_input import beside
 from quaver.measures.calibration.calibration_error import reliability_curve
-from quaver.papers.paper_answers import NOTHING, UNKNOWN, Answers, StoredAnswers, each_model, per_model
+from quaver.papers.paper_answers import (
+    NOTHING,
+    UNKNOWN,
+    Answers,
+    StoredAnswers,
+    average,
+    each_model,
+    per_model,
+)
 from quaver.papers.published_table import Value
 
 _TOKEN, _STATED = "logprob", "verbal_confidence"
@@ -53,20 +61,14 @@ def prompts(answers: StoredAnswers, frame: pl.DataFrame) -> list[tuple[str, str]
     ]
 
 
-def of_paper(frame: pl.DataFrame, *more: str) -> pl.DataFrame:
-    """The annotations of the paper's four prompts and of further variants; all where there are none."""
+def of_paper(frame: pl.DataFrame) -> pl.DataFrame:
+    """The annotations of the paper's four prompts; all where there are none."""
     if _FACTOR not in frame.columns:
         return frame
     four = pl.col(_FACTOR).cast(pl.String).is_in(SPREAD)
     if not frame.select(four.any()).item():  # a factor or a group of this name that is another
         return frame
-    return frame.filter(four | pl.col("variant").cast(pl.String).is_in(more))
-
-
-def average(values: Iterable[float | None]) -> float | None:
-    """The mean of the values that there are."""
-    known = [value for value in values if value is not None]
-    return float(np.mean(known)) if known else None
+    return frame.filter(four)
 
 
 def _token_cells(answers: Answers) -> Iterator[tuple[StoredAnswers, str, str, pl.DataFrame]]:
@@ -106,9 +108,6 @@ def ece_shifts(answers: Answers) -> Rows:
         yield shown, values.size, average(values), (low, high), middle, most, *beyond
 
 
-_FULL = 0.999
-
-
 def coverage(answers: Answers) -> Rows:
     """In how many cells and answers all labels were among the likeliest tokens: the paper's table 5."""
     seen: dict[str, list[pl.Series]] = {}
@@ -117,7 +116,7 @@ def coverage(answers: Answers) -> Rows:
         if found.len():
             seen.setdefault(one.name, []).append(found)
     for name, cells in seen.items():
-        full = sum(cell.sum() >= _FULL * cell.len() for cell in cells)
+        full = sum(cell.sum() >= 0.999 * cell.len() for cell in cells)
         yield name, f"{full} / {len(cells)}", average(np.concatenate(cells))
 
 
@@ -228,7 +227,7 @@ def phrasings(one: StoredAnswers, model: str) -> Rows:
         same = NOTHING
         if less is not None:
             same = "yes" if before * after > 0 else "no"
-        yield row["prompt"], ", ".join(names), *numbers, same
+        yield row["prompt"], ", ".join(names), same, *numbers
 
 
 @per_model
@@ -294,16 +293,12 @@ def repairs(one: StoredAnswers, model: str) -> Rows:
             for name, frame in frames.items()
         }
         rest = average(value for other, value in each.items() if other != variant)
-        failed = (four or 0.0) - (right[suspect].value or 0.0) >= _LEAST_GAP
+        failed = (four or 0.0) - (right[suspect].value or 0.0) >= 0.01  # else there is nothing to recover
         closed = {
             name: _recovered(right[suspect].value, right[name].value, rest) if failed else None
             for name in others
         }
         yield shown, four, right, drops.get(variant, UNKNOWN), closed
-
-
-_LEAST_GAP = 0.01
-"""Where the suspect rule loses less than that, there is nothing to recover."""
 
 
 def _recovered(first: float | None, repaired: float | None, others: float | None) -> float | None:

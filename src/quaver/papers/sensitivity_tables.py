@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,6 @@ import polars as pl
 
 from quaver import measures
 from quaver.core.annotations import rows_with
-from quaver.core.number_format import decimals
 from quaver.core.records import Label, LabelSet
 from quaver.estimation.coded_columns import Unmeasurable
 from quaver.papers.paper_answers import NOTHING, UNKNOWN, Answers, StoredAnswers, each_model
@@ -51,20 +50,6 @@ def strategies(answers: Answers) -> Rows:
 
 def _deviation(values: np.ndarray) -> float | None:
     return float(values.std(ddof=1)) if values.size > 1 else None
-
-
-_LEAST_S = 0.05
-"""The paper correlates S with C where S is at least this."""
-
-
-def correlation(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Pearson's correlation of S with C over the strategies in which S is not next to nothing."""
-    both = pl.DataFrame(rows, infer_schema_length=None).select("S", "C") if rows else pl.DataFrame()
-    kept = both.drop_nulls().filter(pl.col("S") >= _LEAST_S).to_numpy() if rows else np.empty((0, 2))
-    head = f"Pearson's correlation of S with C over the rows with S of at least {_LEAST_S:g}"
-    if len(kept) < 3 or not kept.std(0).all():
-        return f"{head}: not defined ({len(kept)} such rows)."
-    return f"{head}: {decimals(float(np.corrcoef(kept.T)[0, 1]), 2)} ({len(kept)} rows)."
 
 
 def pair_values(answers: StoredAnswers, frame: pl.DataFrame) -> np.ndarray:

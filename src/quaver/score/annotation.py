@@ -447,12 +447,12 @@ def mark_of_rules(evaluators: Iterable[Evaluator]) -> str:
     }
     own = {path for ending in ("py", "toml") for path in Path(__file__).parent.rglob(f"*.{ending}")}
     files = {*own, *(Path(file) for file in theirs if file)}
-    return _hash_of(tuple(sorted(files)))
+    return hash_of(tuple(sorted(files)))
 
 
 @cache
-def _hash_of(files: tuple[Path, ...]) -> str:
-    """A hash of files, cached, since they do not change during a process."""
+def hash_of(files: tuple[Path, ...]) -> str:
+    """A hash of files of code, cached, since they do not change during a process."""
     state = blake2b(digest_size=16)
     for file in files:
         state.update(file.read_bytes() if file.is_file() else b"")  # a zipped package has no files
