@@ -140,7 +140,7 @@ class Drawing:
             "inks": inks,
             "fills": [ink if at % 2 == 0 else PAPER for at, ink in enumerate(inks)],
             "shapes": [_SHAPES[at % len(_SHAPES)] for at in range(len(self.series))],
-            "widths": [1.8 + 1.2 * max(0, min(4, len(inks)) - 1 - at) for at in range(len(inks))],
+            "widths": [1.8 + 1.2 * (len(inks) - 1 - at) * (len(inks) < 5) for at in range(len(inks))],
             "legend": legend if len(named) > 1 else None,
         }
         values["headed"] = any(BREAK in heading for heading in panels)
