@@ -166,7 +166,7 @@ ROWS: dict[str, tuple[Row, ...]] = {
             "inter-by-temperature",
             paper=False,
         ),
-        _table("results", "original (as written), filtered and balanced annotations", "stability-views", paper=False),
+        _table("results", "original, filtered and balanced annotations", "stability-views", paper=False),
         _table("results", "when the score settles, and neighbouring repeats", "intra-stability", paper=False),
         _table("results", "mean, lowest score and its temperature", "inter-stability", paper=False),
         _table("figure 3", "the same as numbers", "subsamples"),
