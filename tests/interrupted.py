@@ -16,6 +16,7 @@ import sys
 import traceback
 import warnings
 from importlib import import_module
+from importlib.metadata import distribution
 from pathlib import Path
 from shutil import copytree, rmtree
 
@@ -156,7 +157,15 @@ def _after(scenario, folder, file):
     file.write_text(json.dumps([kept, result, calls(folder), words]), encoding="utf-8")
 
 
+def _code():
+    """Quaver's files and entry points: another checkout or installation meanwhile is no interruption."""
+    from quaver.bundles.derived_files import _code as digest
+
+    return digest.__wrapped__(), distribution("quaver").read_text("entry_points.txt")
+
+
 def _main():
+    code = _code()
     name, home, way, most, seed = sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]), sys.argv[5]
     used = ("study.labelling.labelling", "study.study_report", "bundles.packing", "start.begun_check")
     for module in (
@@ -234,6 +243,7 @@ def _main():
         twice = len(more) - len(paid)
         if twice > getattr(scenario, "IN_FLIGHT", 0):
             wrong[moment] = f"{twice} calls more than without an interruption"
+    assert _code() == code, "the code changed while its commands were interrupted"
     found = {"whole": kept, "changes": changes, "points": len(moments), "wrong": wrong}
     print(json.dumps(found | {"words": sorted(words)}))
 

@@ -137,9 +137,10 @@ def rescore_command(
     counts = annotations.group_by(*places, "status").len().sort("len", descending=True)
     rows = counts.sort(places, maintain_order=True).collect().rows()
     screen.print(table((*places, "status", "answers"), rows))
-    file = opened.folder / "annotations.parquet" if opened.source.owns_folder else None  # a bundle stays
-    if file:
-        say(f"Wrote {file}")
+    with opened.source.answers() as store:
+        keeps = opened.source.owns_folder and not store.read_only  # a bundle stays as it is
+    file = opened.folder / "annotations.parquet" if keeps else None
+    say(f"Wrote {file}" if file else f"{opened.folder} stays as it is: nothing was written.")
     heads = (*places, "status", "answers")
     give(lambda: {"file": file, "counts": [dict(zip(heads, row, strict=True)) for row in rows]})
 

@@ -1,6 +1,7 @@
 """A store in a folder that may not be written is read as it is, and what must change changes in a copy."""
 
 import errno
+import inspect
 import os
 import shutil
 import sqlite3
@@ -8,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tests.cli.commands import quaver
 from tests.collect.fakes import answers, opened, request
 
 from quaver.collect.store import database, read_only
@@ -150,6 +152,9 @@ def test_a_finished_study_is_read_measured_reported_and_exported(read_only_study
     assert study.report(tmp_path / "report").parent == tmp_path / "report"
     with pytest.raises(StoreError, match="report"):
         study.report()
+    (tmp_path / "functions.py").write_text(inspect.getsource(said))
+    told = quaver(tmp_path, "rescore", str(read_only_study), "--function", "fake=functions:said")
+    assert "nothing was written" in told.stdout, told.stderr
     edited = tmp_path / "edited.yaml"
     edited.write_text(
         STUDY.replace("repeats: 2", "repeats: 1").replace("items.csv", f"{read_only_study}/items.csv")
