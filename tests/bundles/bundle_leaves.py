@@ -41,7 +41,7 @@ DRAWN = (".html", ".md")
 
 
 PASSING = (
-    r"responses\.db responses\.(seed|error|thinking|tokens|latency|raw|terms)",
+    r"responses\.db responses\.(seed|error|thinking|tokens|latency|received|raw|terms)",
     r"responses\.db sources\.(started|reused|provenance)",
     r"responses\.db terms\.(asked)",
     r"responses\.db meta\.(name|value)",
