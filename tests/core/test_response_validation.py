@@ -112,7 +112,7 @@ def test_what_was_raised_is_reported_even_where_it_cannot_describe_itself():
     assert error_line(ValueError("odd\x1b")) == "ValueError: odd\\x1b"
     assert error_line(Mute()) == error_line(Mute("x")) == "Mute"
     assert failed_response(KeyError("x")).error == "KeyError: 'x'"
-    assert len(error_line(ValueError("x" * 10**6))) == 500
+    assert 490 < len(error_line(ValueError("x" * 10**6))) <= 500
 
 
 def test_ctrl_c_alone_stops():

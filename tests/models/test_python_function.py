@@ -53,7 +53,8 @@ def test_what_it_raises_becomes_an_error_response():
     response = one(model(fails), request())
     assert response.finish == "error"
     assert response.error.startswith("ValueError: not very")
-    assert len(response.error) == 500
+    assert response.error.endswith("very good"), "a provider's sentence may stand last"
+    assert len(response.error) <= 500
 
 
 def about(item):

@@ -169,12 +169,17 @@ def is_interrupt(error: BaseException) -> bool:
 
 
 def error_line(error: BaseException) -> str:
-    """An error's type and message on one line."""
+    """An error's type and message on one line; a long one is cut in its middle.
+
+    Some libraries name the whole request first, and the provider's sentence last.
+    """
     kind = type(error).__name__
     try:
         words = str(error)
     except Exception:  # the message of a foreign error may raise one too
         words = ""
+    half = (_LONGEST_ERROR - len(kind)) // 2 - 3
+    words = words if len(words) <= 2 * half else f"{words[:half]} … {words[-half:]}"
     return printable(f"{kind}: {words}" if words else kind)
 
 
