@@ -32,11 +32,11 @@ class Walk:
     def __init__(self, browser, address, **options):
         self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
         self.page = self.context.new_page()
-        self.page.set_default_timeout(60_000)
+        self.page.set_default_timeout(120_000)
         self.wrong = []
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
         self.page.on("console", lambda said: said.type == "error" and self.wrong.append(said.text))
-        self.clicks, self.address = 0, address
+        self.clicks, self.address, self.typed = 0, address, set()
         self.page.goto(address)
 
     def click(self, what):
@@ -66,6 +66,11 @@ class Walk:
     def at(self, step):
         self.page.wait_for_url(f"**/{step}")
         self.page.locator(THERE[step]).first.wait_for()
+        self.note_commands()
+
+    def note_commands(self):
+        """Keep the commands that the page shows for copying."""
+        self.typed |= {*self.page.locator(".qv-command").all_inner_texts()}
 
     def to_the_model(self, question=""):
         self.click("text=Next: the codebook")
@@ -90,6 +95,7 @@ class Walk:
         self.click("button:has-text('Ask ')")
         self.click("text=Write the labelled table")
         self.page.locator(".qv-files").wait_for()
+        self.note_commands()
         with self.page.expect_download() as download:
             self.click(".qv-files a >> nth=0")
         return Path(download.value.path())
