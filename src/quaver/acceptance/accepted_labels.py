@@ -248,9 +248,9 @@ def _table(evidence: ItemEvidence, scores: Floats, accepted: NDArray[np.bool_]) 
     return frame.with_columns(empty, pl.col("confidence").fill_nan(None))
 
 
-def _notes(evidence: ItemEvidence, found: Sequence[Accepted], error: float, needed: int) -> Iterator[str]:
+def _notes(evidence: ItemEvidence, accepteds: Sequence[Accepted], error: float, needed: int) -> Iterator[str]:
     checked = int(evidence.checked.sum())
-    for one in (one for one in found if not one.accepted):
+    for one in (one for one in accepteds if not one.accepted):
         if checked < needed:
             yield (
                 f"A promise of {promised(error)} takes {needed:,} checked labels, none of them wrong; "

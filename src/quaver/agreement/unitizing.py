@@ -51,8 +51,8 @@ def unit_disagreement(marked: Sequence[Stretches], length: float) -> tuple[float
                 alone = own[~overlap.any(axis)]
                 found += float(((alone[:, 1] - alone[:, 0]) ** 2).sum())
             observed += found
-    sizes = np.concatenate([np.diff(one, axis=1).ravel() for one in units])
-    gaps = np.array([gap for one in units for gap in _gaps(one, length)])
+    sizes = np.concatenate([np.diff(unit, axis=1).ravel() for unit in units])
+    gaps = np.array([gap for unit in units for gap in _gaps(unit, length)])
     alike = (len(sizes) - 1) * (2 * sizes**3 - 3 * sizes**2 + sizes) / 3
     room = gaps[None, :] - sizes[:, None]
     beside = sizes**2 * np.where(room >= 0, room + 1, 0.0).sum(1)

@@ -84,17 +84,17 @@ def _lock_again(source: Bundle, experiment: Experiment, is_whole: bool) -> dict[
     return dict(_plain(again))
 
 
-def _study_file(source: Bundle, found: Verification) -> StudySource | None:
+def _study_file(source: Bundle, verification: Verification) -> StudySource | None:
     """The study file in a bundle as a source of its own; None where it is not there, or not readable here."""
     files = [name for name in source.opened["files"] if name.endswith((".yaml", ".yml"))]
     if len(files) != 1:
-        found.not_compared.append("the study file, which is not in the bundle")
+        verification.not_compared.append("the study file, which is not in the bundle")
         return None
     (name,) = files
     try:
         written = open_source(source.folder / name, source.folder)
     except QuaverError as error:
-        found.not_compared.append(f"{name}, which cannot be read here: {error.problem}")
+        verification.not_compared.append(f"{name}, which cannot be read here: {error.problem}")
         return None
     # both by this version's keys, of which a lock of another may lack some that have a default
     asked, kept = (_plain(one.spec.model_dump(mode="json")) for one in (written, source))
@@ -102,12 +102,12 @@ def _study_file(source: Bundle, found: Verification) -> StudySource | None:
         asked["task"]["held"] = kept["task"]["held"]
     for key, value in kept.items():
         if asked[key] != value and "[left out]" not in json.dumps(value):
-            found.differing.append(f"{name}: {key} differs from study.lock.json")
-    found.compared.append(name)
+            verification.differing.append(f"{name}: {key} differs from study.lock.json")
+    verification.compared.append(name)
     return written
 
 
-def _resolved(source: Bundle, written: StudySource, found: Verification) -> Experiment | None:
+def _resolved(source: Bundle, written: StudySource, verification: Verification) -> Experiment | None:
     """The design anew from the study file and its tables; None where a table is not in the bundle.
 
     The bundle holds a table by its last name, wherever it was.
@@ -120,15 +120,15 @@ def _resolved(source: Bundle, written: StudySource, found: Verification) -> Expe
     names = [path.name for path in places.values()]
     absent = [name for name in names if name not in source.opened["files"] or names.count(name) > 1]
     if absent:
-        found.not_compared.append(f"items and prompts with {', '.join(absent)}, not in the bundle")
+        verification.not_compared.append(f"items and prompts with {', '.join(absent)}, not in the bundle")
         return None
     written.positions.keep(places)
     try:
         resolved = written.experiment
     except QuaverError as error:
-        found.not_compared.append(f"items and prompts with the study file: {error.problem}")
+        verification.not_compared.append(f"items and prompts with the study file: {error.problem}")
         return None
-    found.compared.append(", ".join(["items and prompts", *names]))
+    verification.compared.append(", ".join(["items and prompts", *names]))
     return resolved
 
 

@@ -121,30 +121,34 @@ def _other_digest(what: str, digest: str, published: str | None) -> list[str]:
     return [f"{what} is {digest}, {published.strip()} was published"]
 
 
-def _compare_readings(source: Bundle, stored: pl.DataFrame, found: Verification) -> None:
+def _compare_readings(source: Bundle, stored: pl.DataFrame, verification: Verification) -> None:
     """Read the stored answers with the study's evaluators, and compare every column of the annotations."""
     places = places_in(source.folder)
-    found.withheld = len(places)
+    verification.withheld = len(places)
     if source.has_texts and places:
-        found.differing.append("withheld.json: answers are withheld though the texts are here")
+        verification.differing.append("withheld.json: answers are withheld though the texts are here")
     placed = [] if source.has_texts else EVIDENCE_COLUMNS  # where quotes stand is seen in the texts alone
     fresh = _comparable(rescored(source).collect().drop(placed, strict=False))
     frame = _comparable(stored.drop(placed, strict=False))
-    found.annotations = fresh.height
+    verification.annotations = fresh.height
     if fresh.columns != frame.columns:
         odd = sorted({*fresh.columns} ^ {*frame.columns}) or ["their order"]
-        found.differing.append(f"annotations.parquet has other columns than come out: {', '.join(odd)}")
+        verification.differing.append(
+            f"annotations.parquet has other columns than come out: {', '.join(odd)}"
+        )
         return
     if fresh.height != frame.height:
-        found.differing.append(f"{frame.height:,} annotations stand there, {fresh.height:,} are read")
+        verification.differing.append(f"{frame.height:,} annotations stand there, {fresh.height:,} are read")
     place = [name for name in (*_CALL, "evaluator", FIELD) if name in frame.columns]
     both = frame.with_columns(there=True).join(
         fresh.with_columns(now=True), on=place, how="full", suffix="_now", coalesce=True
     )
     withheld = pl.DataFrame(places, schema=_CALL).with_columns(withheld=True)
     both = both.join(withheld, on=[*_CALL], how="left")
-    found.annotations -= both.filter("withheld", "now").height
-    found.differing += _annotation_differences(both, [name for name in frame.columns if name not in place])
+    verification.annotations -= both.filter("withheld", "now").height
+    verification.differing += _annotation_differences(
+        both, [name for name in frame.columns if name not in place]
+    )
 
 
 def _comparable(frame: pl.DataFrame) -> pl.DataFrame:
@@ -191,7 +195,7 @@ def _annotation_differences(both: pl.DataFrame, columns: Sequence[str]) -> list[
     return found
 
 
-def _compare_derived(source: Bundle, again: Path, found: Verification) -> None:
+def _compare_derived(source: Bundle, again: Path, verification: Verification) -> None:
     """Make the files anew that follow from the others, and compare them.
 
     Where another version or machine made them, only the numbers of the estimates are compared.
@@ -201,25 +205,27 @@ def _compare_derived(source: Bundle, again: Path, found: Verification) -> None:
     try:
         estimates = write_derived(source, again)
     except MeasureError as error:  # annotations that no study has: of one answer twice, with two gold labels
-        found.differing.append(f"nothing can be computed from what is packed: {error.where}: {error.problem}")
+        verification.differing.append(
+            f"nothing can be computed from what is packed: {error.where}: {error.problem}"
+        )
         return
-    found.estimates = len(estimates)
+    verification.estimates = len(estimates)
     other_estimates = estimate_differences(estimates_in(packed), estimates)
-    found.differing += other_estimates
+    verification.differing += other_estimates
     names = [*members_in(again)]
     for name in source.opened["files"]:
         if name.endswith(".html") and name not in names:
-            found.differing.append(f"{name}: no report of the study has this name")
+            verification.differing.append(f"{name}: no report of the study has this name")
     if others := other_makers(source.facts.get("made_with", {})):
         if other := table_difference(packed / "estimates.csv", again / "estimates.csv"):
-            found.differing.append(f"estimates.csv: {other}")
+            verification.differing.append(f"estimates.csv: {other}")
         made = f"made with {', '.join(others)} (this is Quaver {made_with()['quaver']})"
-        found.not_compared.append(f"{', '.join(names)}: {made}")
+        verification.not_compared.append(f"{', '.join(names)}: {made}")
         return
     for name in names:
         if name == "estimates.json" and other_estimates:
             continue  # compared in numbers, whose words differ as well
         if other := file_difference(packed / name, again / name):
-            found.differing.append(f"{name}: {other}")
+            verification.differing.append(f"{name}: {other}")
         else:
-            found.compared.append(name)
+            verification.compared.append(name)

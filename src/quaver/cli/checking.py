@@ -115,7 +115,9 @@ def _show_paraphrases(prepared: Check, *, yes: bool, agreed: bool) -> None:
         if not typer.confirm(what, default=False, err=True):
             raise typer.Exit(1)
     study.variants.make(watch=say_making)
-    flags = {one.instruction: one.covariates.get("flags", "") for one in study.experiment.variants}
+    flags = {
+        variant.instruction: variant.covariates.get("flags", "") for variant in study.experiment.variants
+    }
     for text, flag in flags.items():
         say(f"  {text}" + (f"  [{flag}]" if flag else ""))
     screen.print()

@@ -233,7 +233,7 @@ def say_heading(kind: str, name: str) -> None:
 
 def taken_document(decisions: Iterable[Decision]) -> list[dict[str, str]]:
     """What the parts of a file were taken for, for JSON."""
-    return [{"role": one.role, "what": one.column, "why": one.why} for one in decisions]
+    return [{"role": decision.role, "what": decision.column, "why": decision.why} for decision in decisions]
 
 
 def say_taken(decisions: Iterable[Decision], file: str, what: str = "what") -> None:

@@ -396,5 +396,5 @@ def _share(value: float | None) -> str:
     return "" if value is None else percent(value)
 
 
-def _cells(one: Accepted) -> tuple[str | int, ...]:
-    return f"{one.accepted:,}", _share(one.share), one.checked, one.wrong
+def _cells(accepted: Accepted) -> tuple[str | int, ...]:
+    return f"{accepted.accepted:,}", _share(accepted.share), accepted.checked, accepted.wrong

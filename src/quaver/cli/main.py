@@ -142,7 +142,9 @@ def for_programs_too(function: Callable[..., None]) -> Callable[..., None]:
         for name, (flag, text) in _JSON.items()
         for shown in [typer.Option(flag, help=text)]
     ]
-    parameters = [one.replace(kind=Parameter.KEYWORD_ONLY) for one in signature.parameters.values()]
+    parameters = [
+        parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in signature.parameters.values()
+    ]
     run.__signature__ = inspect.Signature([*parameters, *more])  # type: ignore[attr-defined]
     run.__annotations__ = {one.name: one.annotation for one in (*parameters, *more)}
     return run

@@ -210,7 +210,7 @@ def run_command(
         if outcome.ended == "interrupted":
             break
     give_each("studies", documents)
-    if any(one["ended"] == "interrupted" for one in documents.values()):
+    if any(document["ended"] == "interrupted" for document in documents.values()):
         raise typer.Exit(130)
 
 

@@ -178,7 +178,9 @@ def study_document(opened: Study) -> dict[str, Any]:
 def verdict_document(card: Card) -> dict[str, Any]:
     """A verdict for JSON: how the answers were read, its lines, and a recommendation for each model."""
     names = ("model", "field", "kind", "prompt", "classes", "groups", "reason", "next_step")
-    models = [{name: getattr(one, name) for name in names} for one in card.recommendations]
+    models = [
+        {name: getattr(recommendation, name) for name in names} for recommendation in card.recommendations
+    ]
     lines = [*map(whole, card.lines)]
     return {"reading": card.reading, "lines": lines, "misread": card.misread, "models": models}
 

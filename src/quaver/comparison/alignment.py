@@ -183,7 +183,7 @@ def check_classes(pair: Pair, *labels: LabelSet) -> None:
     """
     if "gold" not in pair.before.columns:
         return
-    known = set(labels[0].codes).intersection(*(one.codes for one in labels))
+    known = set(labels[0].codes).intersection(*(label.codes for label in labels))
     if strange := sorted(set(pair.before["gold"].drop_nulls()) - known):
         raise MeasureError(
             "a class that only one of the studies has",

@@ -46,8 +46,10 @@ def in_groups(pair: Pair, study: Study, notes: list[str]) -> Pair:
 def _resampling(measurements: Sequence[Measurement], column: str) -> list[Measurement]:
     """The measures, whose intervals resample groups where they resampled items."""
     return [
-        one._replace(options={**one.options, "group": column}) if "group" in one.options else one
-        for one in measurements
+        measurement._replace(options={**measurement.options, "group": column})
+        if "group" in measurement.options
+        else measurement
+        for measurement in measurements
     ]
 
 

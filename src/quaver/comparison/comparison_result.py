@@ -191,7 +191,7 @@ def headline(comparison: Comparison) -> str:
     main = gravest(overall or comparison.verdicts)
     widest = None
     if any(judgement.bound.measure == LOSS for judgement in comparison.judgements):
-        hidden = [one for one in comparison.losses if one.of_part and one.kind == "cannot tell"]
+        hidden = [loss for loss in comparison.losses if loss.of_part and loss.kind == "cannot tell"]
         hidden = [verdict for verdict in hidden if not verdict.is_lost]
         widest = max(hidden, key=lambda verdict: verdict.at_most, default=None)
     return worded("headline", comparison.outcome, leading, main, widest)

@@ -225,8 +225,10 @@ def _measured(
 def _by_labels(measurements: Sequence[Measurement], labels: LabelSet) -> list[Measurement]:
     """Measures with another label set; a measure that takes none as it is."""
     return [
-        one._replace(options={**one.options, "labels": labels}) if "labels" in one.options else one
-        for one in measurements
+        measurement._replace(options={**measurement.options, "labels": labels})
+        if "labels" in measurement.options
+        else measurement
+        for measurement in measurements
     ]
 
 

@@ -106,7 +106,7 @@ def idle_knobs(instruments: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[s
     """
     for model, decodings in instruments.items():
         for knob in KNOBS:
-            levels = [level for one in decodings.values() for level in one["knobs"].get(knob, ())]
+            levels = [level for decoding in decodings.values() for level in decoding["knobs"].get(knob, ())]
             sent = {json.dumps(value) for _, value, _, *_ in levels}
             if len(sent) > 1 and all(state == "ignored" for _, _, state, *_ in levels):
                 yield model, knob, len(sent)

@@ -73,7 +73,7 @@ class Codebook(LabelSet):
 
     def of(self, name: str) -> LabelSet:
         """The labels of a field."""
-        return next(one.labels for one in self.fields if one.name == name)
+        return next(field.labels for field in self.fields if field.name == name)
 
     @property
     def codes(self) -> tuple[str, ...]:
@@ -82,7 +82,7 @@ class Codebook(LabelSet):
         Raises:
             SpecError: Always.
         """
-        names = ", ".join(one.name for one in self.fields)
+        names = ", ".join(field.name for field in self.fields)
         raise SpecError(
             "this needs the labels of one field, and the task has several",
             where="task: fields",

@@ -76,7 +76,7 @@ class LineFile:
     def append(self, documents: Iterable[Mapping[str, Any]]) -> None:
         """Add documents without the value of any key, all or none; they are on the disk when this returns."""
         keys = Keys()
-        content = b"".join(line_of(one, keys) for one in documents)
+        content = b"".join(line_of(document, keys) for document in documents)
         with writing(self.path.parent):
             self.path.parent.mkdir(parents=True, exist_ok=True)
             is_new = not self.path.exists()

@@ -140,7 +140,7 @@ class _Arrangement:
         self.labels, self.label, truth = reader.labels(labels, gold)
         self.status = reader.status(labels, gold)
         self.names = gathered.kept(
-            ("names", roles[0]), lambda: tuple(" | ".join(one.values()) for one in self.items.values)
+            ("names", roles[0]), lambda: tuple(" | ".join(value.values()) for value in self.items.values)
         )
         if missing == "category":
             if NO_LABEL in self.labels:

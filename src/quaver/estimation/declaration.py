@@ -149,7 +149,9 @@ class Declared:
         del common["self"], common["options"]
         first, *options = _resolved(function).parameters.values()
         own = {option.name: option for option in options}
-        named = first.kind is not first.KEYWORD_ONLY and all(one.kind is one.KEYWORD_ONLY for one in options)
+        named = first.kind is not first.KEYWORD_ONLY and all(
+            option.kind is option.KEYWORD_ONLY for option in options
+        )
         if not named or own.keys() & common.keys() or ("missing" in own and not missing):
             raise TypeError(
                 f"{function.__qualname__}: its own options are keyword-only and have names of their own; "

@@ -91,21 +91,21 @@ def _class(estimate: Estimate, code: str) -> tuple[Value, ...]:
 def lengths(answers: Answers) -> Rows:
     """Prompt and answer length at each level, their change in per cent, and the money for 1,000 calls."""
     changes: dict[tuple[str, str], list[float]] = {}
-    for one in answers:
+    for answer in answers:
         # The words of each prompt beside the item's text, as the paper counts them
-        item = one.study.experiment.items[0]
+        item = answer.study.experiment.items[0]
         fixed = {}
-        for variant in one.variants:
-            shown = sum(len(message.content.split()) for message in messages_of(variant, one.labels, item))
-            fixed[variant.id] = shown - len(PromptWriter(variant, one.labels).text(item).split())
-        calls = _per_call(one.part_costs())
-        for factor, levels in _factors(one).items():
+        for variant in answer.variants:
+            shown = sum(len(message.content.split()) for message in messages_of(variant, answer.labels, item))
+            fixed[variant.id] = shown - len(PromptWriter(variant, answer.labels).text(item).split())
+        calls = _per_call(answer.part_costs())
+        for factor, levels in _factors(answer).items():
             each = [
-                (_fixed_at(one, fixed, factor, level), *calls.get((factor, level), (None,) * 3))
+                (_fixed_at(answer, fixed, factor, level), *calls.get((factor, level), (None,) * 3))
                 for level in levels
             ]
             for level, lengths in zip(levels, each, strict=True):
-                row: list[Value] = [one.name, in_words(factor), level]
+                row: list[Value] = [answer.name, in_words(factor), level]
                 for value, first in zip(lengths, each[0], strict=True):
                     row += [value, None if value is None or not first else value / first - 1]
                 yield row
@@ -133,39 +133,39 @@ def _per_call(parts: pl.DataFrame) -> dict[tuple[str, str], tuple[float | None, 
 
 def data_sets(answers: Answers) -> Rows:
     """How many texts, prompts, models and answers each data set has, and of which classes the texts are."""
-    for one in answers:
-        name = f"{one.name} ({len(one.labels.codes)})"
-        texts = one.study.experiment.items
-        counts = (one.frame["variant"].n_unique(), len(one.models), one.frame.height)
+    for answer in answers:
+        name = f"{answer.name} ({len(answer.labels.codes)})"
+        texts = answer.study.experiment.items
+        counts = (answer.frame["variant"].n_unique(), len(answer.models), answer.frame.height)
         yield name, "all", len(texts), *counts
         gold = [item.gold for item in texts if item.gold]
-        for label in one.labels.labels if gold else ():
+        for label in answer.labels.labels if gold else ():
             yield name, label.name, gold.count(label.code), None, None, None
-    yield "all", "all", None, None, None, sum(one.frame.height for one in answers)
+    yield "all", "all", None, None, None, sum(answer.frame.height for answer in answers)
 
 
 def raw_outputs(answers: Answers, items: Sequence[str] = ()) -> Rows:
     """Answers as they were written, and whether they comply: the paper's table 8 and figure 3."""
-    for one in answers:
-        factors = list(_factors(one))
-        frame = one.raw.with_columns(pl.col("status", "reason", *KEYS[:4]).cast(pl.String))
+    for answer in answers:
+        factors = list(_factors(answer))
+        frame = answer.raw.with_columns(pl.col("status", "reason", *KEYS[:4]).cast(pl.String))
         if items:
             frame = frame.filter(pl.col("item").is_in(list(items)))
         else:
             failed = frame.filter(pl.col("status") != "valid")
             frame = failed.unique(["model", "status", "reason"], keep="first", maintain_order=True)
-        levels = {v.id: ", ".join(v.factors.get(name, NOTHING) for name in factors) for v in one.variants}
+        levels = {v.id: ", ".join(v.factors.get(name, NOTHING) for name in factors) for v in answer.variants}
         for row in frame.iter_rows(named=True):
             status = "valid" if row["status"] == "valid" else row["reason"] or row["status"]
-            place = (one.name, row["model"], row["item"], levels.get(row["variant"], ""))
+            place = (answer.name, row["model"], row["item"], levels.get(row["variant"], ""))
             yield *place, beginning(row[OUTPUT] or "", LONGEST), status
 
 
 def prompt_texts(answers: Answers) -> Rows:
     """Every prompt in full, with a mark where the text goes: the paper's table 10."""
-    for one in answers:
-        item = one.study.experiment.items[0]
-        for variant in one.variants:
-            text = "\n".join(message.content for message in messages_of(variant, one.labels, item))
-            own = PromptWriter(variant, one.labels).text(item)
-            yield one.name, " ".join(variant.factors.values()) or variant.id, text.replace(own, "⟨text⟩")
+    for answer in answers:
+        item = answer.study.experiment.items[0]
+        for variant in answer.variants:
+            text = "\n".join(message.content for message in messages_of(variant, answer.labels, item))
+            own = PromptWriter(variant, answer.labels).text(item)
+            yield answer.name, " ".join(variant.factors.values()) or variant.id, text.replace(own, "⟨text⟩")

@@ -257,9 +257,9 @@ def _limited(
 
 def each_model(answers: Answers) -> Iterator[tuple[StoredAnswers, str]]:
     """Data sets, and the models of each."""
-    for one in answers:
-        for model in one.models:
-            yield one, model
+    for answer in answers:
+        for model in answer.models:
+            yield answer, model
 
 
 def per_model(rows: Callable[[StoredAnswers, str], Iterator[Sequence[Any]]]) -> Callable[[Answers], Any]:

@@ -206,7 +206,7 @@ def bars(kind: FigureKind, answers: Answers, table: Rows) -> Panels:
     """A dot a number, in rows, a panel beside a panel; dashed where chance alone gets there."""
     rows: list[Row] = []
     references: dict[tuple[float, str, str | None], None] = {}
-    chance = {one.name: 1 / len(one.labels.codes) for one in answers}
+    chance = {answer.name: 1 / len(answer.labels.codes) for answer in answers}
     accuracy = any(name.startswith("accuracy") for name in kind.y)
     for panel, row, name, value in _numbers(kind, table):
         series = name.removeprefix("accuracy by ")

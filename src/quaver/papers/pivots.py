@@ -65,7 +65,11 @@ def cells_of(
         options["resamples"] = 0
     estimates = answers.take(number["measure"], answers.of(model), by=[*by], **options)
     wanted = number.get("take", number["measure"])
-    return {tuple(one.cell.get(name, "") for name in by): one for one in estimates if one.measure == wanted}
+    return {
+        tuple(estimate.cell.get(name, "") for name in by): estimate
+        for estimate in estimates
+        if estimate.measure == wanted
+    }
 
 
 def _head(answers: StoredAnswers, cell: Mapping[str, str], by: Sequence[str]) -> Iterator[Value]:

@@ -260,18 +260,20 @@ def spreads(one: StoredAnswers, model: str) -> Rows:
 
 def size_and_spread(answers: Answers) -> Rows:
     """Spearman's correlation of the models' spreads with their sizes, by data set."""
-    for one in answers:
-        for which, frame in (("paper", of_paper(one.frame)), ("all prompts", one.frame)):
-            for estimate in one.take("spread", frame, by=["model"], sizes=sizes(one) or None):
+    for answer in answers:
+        for which, frame in (("paper", of_paper(answer.frame)), ("all prompts", answer.frame)):
+            for estimate in answer.take("spread", frame, by=["model"], sizes=sizes(answer) or None):
                 if estimate.measure == "spread_size_correlation":
                     both = map(estimate.details.get, ("p", "p_t"))
-                    yield one.name, which, estimate.n, estimate, *both
+                    yield answer.name, which, estimate.n, estimate, *both
 
 
 def readers(answers: StoredAnswers) -> list[str]:
     """The evaluators that read a label from the answer, or from a repair of it; the suspect rule first."""
     named = [
-        (one.use, one.title) for one in answers.study.spec.evaluators if one.use not in (_TOKEN, _STATED)
+        (evaluator.use, evaluator.title)
+        for evaluator in answers.study.spec.evaluators
+        if evaluator.use not in (_TOKEN, _STATED)
     ]
     return [title for _, title in sorted(named, key=lambda pair: pair[0] != "first_character")]
 

@@ -55,8 +55,8 @@ def hosts_in_words(lock: Mapping[str, Any]) -> list[str]:
     result = []
     for model, decodings in lock.get("collection", {}).get("instrument", {}).items():
         hosts: dict[str, int] = {}
-        for one in decodings.values():
-            for host, calls in one.get("hosts", {}).items():
+        for decoding in decodings.values():
+            for host, calls in decoding.get("hosts", {}).items():
                 hosts[host] = hosts.get(host, 0) + calls
         if hosts:
             ranked = sorted(hosts.items(), key=lambda pair: (-pair[1], pair[0]))

@@ -189,7 +189,7 @@ class Results:
     @cached_property
     def _beginnings(self) -> dict[str, str]:
         """The beginning of each variant's instruction; none where several would begin alike."""
-        texts = {str(one["id"]): str(one.get("instruction", "")) for one in self.variants}
+        texts = {str(variant["id"]): str(variant.get("instruction", "")) for variant in self.variants}
         cut = {text: _begins(text) for text in texts.values()}
         alike = len({*cut.values()}) < len(cut)
         return {} if alike else {name: cut[text] for name, text in texts.items()}

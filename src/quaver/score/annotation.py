@@ -72,7 +72,7 @@ def _columns(
 
     asked = [variants[condition.variant] for condition in conditions]
     of_condition = {
-        name: _texts(name, (getattr(one, name) for one in conditions))
+        name: _texts(name, (getattr(condition, name) for condition in conditions))
         for name in ("model", "variant", "decoding")
     }
     for name in claimed((n for v in variants.values() for n in v.factors), "a factor of the variants"):
@@ -313,8 +313,8 @@ def _read_columns(
 ) -> pl.DataFrame:
     """The columns that depend on the evaluator, from distinct answers' readings and which is whose."""
     places: dict[int, int] = {}  # few readings differ
-    which = np.array([places.setdefault(id(one), len(places)) for one in readings], np.intp)
-    some = [*{id(one): one for one in readings}.values()]
+    which = np.array([places.setdefault(id(reading), len(places)) for reading in readings], np.intp)
+    some = [*{id(reading): reading for reading in readings}.values()]
     columns = {
         name: pl.Series([getattr(one, name) for one in some], dtype=ANNOTATION_COLUMNS[name])
         for name in _READ

@@ -136,7 +136,9 @@ def _show_questions(page: StepPage, change: Any, prepared: Check) -> bool:
 
         main_button(f"Have {count(design.written, 'paraphrase')} written", write)
         return False
-    texts = {one.instruction: str(one.covariates.get("flags", "")) for one in study.experiment.variants}
+    texts = {
+        variant.instruction: str(variant.covariates.get("flags", "")) for variant in study.experiment.variants
+    }
     facts_table(
         ("question", "what it lacks"), texts.items(), "The model’s paraphrases of your question: read them"
     )

@@ -53,7 +53,7 @@ class _Codebook:
                 self.question.props("outlined autogrow").classes("qv-wide")
                 self.question.props["placeholder"] = self._instruction()
                 if self.fields:
-                    rows = [(one.name, one.why) for one in self.fields]
+                    rows = [(field.name, field.why) for field in self.fields]
                     facts_table(("variable", "what it is taken for"), rows, "One answer gives them all")
                 else:
                     self.place = ui.element("div")

@@ -84,7 +84,7 @@ def _show_next(page: StepPage, card: Card, *, unfinished: bool) -> None:
     if not unfinished and first != "run":
         del steps["run"]
     with ui.row():
-        for name in sorted(steps, key=lambda one: one != first):
+        for name in sorted(steps, key=lambda step: step != first):
             (main_button if name == first else other_button)(*steps[name])
         other_button("See every answer", look)
 

@@ -84,9 +84,9 @@ class Design:
     def columns(self) -> tuple[Column, ...]:
         """Every column, conditions outermost."""
         names = [
-            (one.model, one.variant, one.decoding, repeat)
-            for one in self.conditions
-            for repeat in range(one.repeats)
+            (condition.model, condition.variant, condition.decoding, repeat)
+            for condition in self.conditions
+            for repeat in range(condition.repeats)
         ]
         return tuple(Column(at, *place) for at, place in enumerate(names))
 

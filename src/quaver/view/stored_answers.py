@@ -73,7 +73,7 @@ def excerpts(snapshot: Snapshot, places: Sequence[tuple[int, int]], longest: int
             return [None] * len(places)
         known = responses_to(db, snapshot.design, {row for row, _ in places})
         numbers = list(map(known.get, places))
-        return [beginning(db, "responses", "text", one, longest) if one else None for one in numbers]
+        return [beginning(db, "responses", "text", number, longest) if number else None for number in numbers]
 
 
 def messages_of(db: sqlite3.Connection, number: int) -> list[dict[str, Any]]:

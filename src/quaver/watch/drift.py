@@ -177,7 +177,7 @@ class Drift:
         if first or not self._configurations:
             self._configurations |= named
             return []
-        kinds = {one.partition(" ")[0] for one in self._configurations}
+        kinds = {configuration.partition(" ")[0] for configuration in self._configurations}
         return sorted(one for one in named - self._configurations if one.partition(" ")[0] in kinds)
 
 

@@ -348,13 +348,13 @@ class _Results:
         self._answered.append((request, [response]))
         self._outcomes[name] = "answered"
 
-    def _try_again(self, name: str, request: Request, found: Unanswered) -> None:
+    def _try_again(self, name: str, request: Request, unanswered: Unanswered) -> None:
         """Leave a request to the next batch, unless it has failed too often."""
-        if found.counts and 1 + self._batches.tries(name) >= _MOST_TRIES:
-            why = f"no answer in {_MOST_TRIES} batches: {printable(found.reason)}"
+        if unanswered.counts and 1 + self._batches.tries(name) >= _MOST_TRIES:
+            why = f"no answer in {_MOST_TRIES} batches: {printable(unanswered.reason)}"
             self._answer(name, request, error_response(why))
         else:
-            self._outcomes[name] = "tried" if found.counts else "waited"
+            self._outcomes[name] = "tried" if unanswered.counts else "waited"
 
     def _refused(self, look: Look, out: Mapping[str, Request], names: Sequence[str]) -> None:
         """A batch was not accepted: the lines at fault have errors, the others go into the next."""

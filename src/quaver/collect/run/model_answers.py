@@ -105,7 +105,7 @@ class _Given:
 
     def settled(self, group: Sequence[object]) -> Iterator[Sequence[Answered]]:
         """The original requests, with their responses; those before a breach of the contract are kept."""
-        found: list[Answered] = []
+        answereds: list[Answered] = []
         outstanding = self.outstanding
         try:
             for answered in group:
@@ -114,13 +114,13 @@ class _Given:
                     is_one = type(responses) is list and len(responses) == len(request.calls) == 1
                     if is_one and is_bare(responses[0]):  # as nearly all are: nothing else is to be checked
                         del outstanding[id(request)]
-                        found.append(answered)
+                        answereds.append(answered)
                         continue
-                found.append(self._settled(answered))
+                answereds.append(self._settled(answered))
         except ModelError:
-            yield found
+            yield answereds
             raise
-        yield found
+        yield answereds
 
     def _settled(self, answered: object) -> Answered:
         """The original request, with its responses."""

@@ -59,7 +59,9 @@ class Calls:
         """How many follow-ups of each model cannot be asked, as no answer can be quoted."""
         finishes = [finish for finish in UNFOLLOWED if errors or finish != "error"]
         # Written out, because SQLite uses a partial index only for a literal.
-        ended = " UNION ALL ".join(f"SELECT id FROM responses WHERE finish = '{one}'" for one in finishes)
+        ended = " UNION ALL ".join(
+            f"SELECT id FROM responses WHERE finish = '{finish}'" for finish in finishes
+        )
         sql = f"""
             SELECT f.model, sum(f.n) FROM ({ended}) r JOIN calls a ON a.response = r.id JOIN (
                 SELECT parent, model, count(*) AS n FROM conditions WHERE parent IS NOT NULL GROUP BY parent

@@ -147,7 +147,10 @@ def _cells(spec: AnnotationsSpec, rows: Sequence[Row]) -> pl.DataFrame:
     if len(spec.confidence) == 1:
         frame = frame.with_columns(confidence=_confidence(spec.confidence[0], rows))
     if spec.annotators:
-        given = [frame.with_columns(model=pl.lit(one), text=pl.Series(texts(one))) for one in spec.annotators]
+        given = [
+            frame.with_columns(model=pl.lit(annotator), text=pl.Series(texts(annotator)))
+            for annotator in spec.annotators
+        ]
         if len(spec.confidence) > 1:
             sure = [_confidence(name, rows) for name in spec.confidence]
             given = [one.with_columns(confidence=own) for one, own in zip(given, sure, strict=True)]

@@ -145,7 +145,9 @@ class Plan:
                 yield from chunk
                 continue
             next_ones = self._following_stored(chunk, done)
-            done_next = stored([call.key for one in next_ones for call in one.calls]) if next_ones else {}
+            done_next = (
+                stored([call.key for next_one in next_ones for call in next_one.calls]) if next_ones else {}
+            )
             for request in chunk:
                 yield from without(request, done)
             for request in next_ones:

@@ -48,7 +48,7 @@ def records_in(path: Path) -> tuple[Any, list[dict[str, Any]]]:
     if isinstance(document, dict):
         lists = [one for one in document.values() if isinstance(one, list) and one]
     records = lists[0] if len(lists) == 1 else document
-    if not isinstance(records, list) or not all(isinstance(one, dict) for one in records):
+    if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
         raise ItemError(
             "this is not a table",
             where=path.name,

@@ -69,7 +69,7 @@ class Sampled(ABC):
                 expected="a temperature above 0, or k: 1",
                 found=f"k: {self.k} at temperature 0",
             )
-        if len({f"{one:g}" for one in self._heats}) < len(self._heats):
+        if len({f"{heat:g}" for heat in self._heats}) < len(self._heats):
             raise SpecError("a temperature is given twice", where="temperatures", found=str(self._heats))
 
     @property
@@ -238,7 +238,7 @@ class Llm(Sampled):
 
     def to_ask(self, draft: Draft) -> ToAsk:
         """One call for each paraphrase that the draft lacks."""
-        missing = sum(max(0, self.k - len(draft.of(f"{one:g}"))) for one in self._heats)
+        missing = sum(max(0, self.k - len(draft.of(f"{heat:g}"))) for heat in self._heats)
         return ToAsk(self.model, missing, len(self._asking(draft.original)), self._longest(draft.original))
 
     @property

@@ -138,8 +138,14 @@ def translated(
 
 def _real(complaints: list[Any]) -> list[Any]:
     """The complaints without those about a list that is too short because its entries are wrong."""
-    wrong = {tuple(one["loc"][:-1]) for one in complaints} | {tuple(one["loc"][:-2]) for one in complaints}
-    found = [one for one in complaints if one["type"] != "too_short" or tuple(one["loc"]) not in wrong]
+    wrong = {tuple(complaint["loc"][:-1]) for complaint in complaints} | {
+        tuple(complaint["loc"][:-2]) for complaint in complaints
+    }
+    found = [
+        complaint
+        for complaint in complaints
+        if complaint["type"] != "too_short" or tuple(complaint["loc"]) not in wrong
+    ]
     return found or complaints
 
 

@@ -173,7 +173,7 @@ class StudySpec(Part):
     def _one_variable(cls, given: tuple[EvaluatorSpec, ...]) -> tuple[EvaluatorSpec, ...]:
         """Two fields of an answer are two variables, and each has a verdict of its own."""
         readers = [one for one in given if one.use in ("json_field", "field_logprob")]
-        fields = dict.fromkeys(str(one.options.get("field", "label")) for one in readers)
+        fields = dict.fromkeys(str(reader.options.get("field", "label")) for reader in readers)
         if len(fields) > 1:
             shown = ", ".join(f"{name}: {{labels: …}}" for name in fields)
             raise PlacedError(

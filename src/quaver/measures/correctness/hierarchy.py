@@ -78,7 +78,7 @@ def _at_depth(cell: Cell, labels: LabelSet, broader: Mapping[str, str]) -> Cell:
 
     def above(code: str) -> str:
         members = labels_in(code) if labels.level in OF_SETS else (code,)
-        return SEPARATOR.join(sorted({broader.get(one, one) for one in members})) or code
+        return SEPARATOR.join(sorted({broader.get(member, member) for member in members})) or code
 
     merged = list(map(above, cell.labels))
     codes = list(dict.fromkeys(merged))

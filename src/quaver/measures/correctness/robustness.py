@@ -77,11 +77,13 @@ def _with_size(estimates: Sequence[Estimate], sizes: Mapping[str, float], resamp
     """
     from scipy import stats  # takes longer to load than a report to measure
 
-    model = [one.cell.get("model") for one in estimates]
+    model = [estimate.cell.get("model") for estimate in estimates]
     if None in model or len(set(model)) < len(model):
         named = ", ".join(name or "none" for name in model) or "nothing"
         raise MeasureError("not one spread a model", where="sizes", expected="by=['model']", found=named)
-    known = [one for one in estimates if one.cell["model"] in sizes and one.value is not None]
+    known = [
+        estimate for estimate in estimates if estimate.cell["model"] in sizes and estimate.value is not None
+    ]
     n, left = len(known), len(model) - len(known)
     found = Estimate(
         "spread_size_correlation",

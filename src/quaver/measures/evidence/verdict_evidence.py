@@ -274,11 +274,11 @@ def label_shifts(labelled: ModelAnswers, factors: Sequence[str]) -> list[Estimat
     options: dict[str, Any] = {"labels": labelled.labels, "group": labelled.group, "seed": labelled.seed}
     moves = label_movement(calls.drop("gold"), several, **options) if several else []
     shifts = []
-    for shift in (one for one in moves if one.measure == "label_range"):
+    for shift in (move for move in moves if move.measure == "label_range"):
         shares = {
-            one.cell["level"]: one.number
-            for one in moves
-            if one.measure == "level_shares" and one.cell.items() >= shift.cell.items()
+            move.cell["level"]: move.number
+            for move in moves
+            if move.measure == "level_shares" and move.cell.items() >= shift.cell.items()
         }
         ends = {"lowest": min(shares, key=shares.__getitem__), "highest": max(shares, key=shares.__getitem__)}
         details = {**shift.details, **ends, "shares": shares}
@@ -429,7 +429,7 @@ def _on_a_scale(answers: ModelAnswers, columns: Sequence[str]) -> Iterator[Estim
     """What gold labels show of each group where labels have an order, and which steps are never given."""
     stepless = answers.labels.level in UNORDERED or answers.labels.are_numbers
     steps = [] if stepless else answers.take(recall, missing="wrong")
-    known = [one for one in steps if one.value is not None]
+    known = [step for step in steps if step.value is not None]
     for one in at_once(known, len(known)):
         never = one.cell["label"] not in answers.calls["label"]
         if never or (one.high is not None and one.high < _HARDLY):
@@ -437,7 +437,7 @@ def _on_a_scale(answers: ModelAnswers, columns: Sequence[str]) -> Iterator[Estim
     whole, groups = answers.take(gold)[0], list[Estimate]()
     for column, some in _of_groups(answers, columns):
         distances = (one for one in some.take(gold, by=[column]) if one.measure == "gold_distance")
-        groups += [_in_group(one, column) for one in distances]
+        groups += [_in_group(distance, column) for distance in distances]
     chance = whole.details.get("chance", 0.0)
     for one in at_once(groups, len(groups)) if chance > 0 else ():
         value, low, high = (

@@ -97,7 +97,7 @@ def _between(cell: Cell, sources: Floats, name: str) -> Statistic:
 
 def _gap(counts: Sequence[Floats], weights: Floats) -> Floats:
     """Σ_s w_s (D_apart − D_same) / Σ_s w_s, with w_s = apart_s same_s / (apart_s + same_s)."""
-    apart, apart_differ, same, same_differ = (weights @ one for one in counts)
+    apart, apart_differ, same, same_differ = (weights @ count for count in counts)
     both = apart + same
     above = quotient(apart_differ * same - same_differ * apart, both)
     weight = np.nansum(quotient(apart * same, both), 1, keepdims=True)

@@ -160,12 +160,12 @@ class ItemTable:
             )
         names, matrix = design(whole, f"label ~ {asked.right}")
         levels = [
-            f"{one.name}[{value}]"
-            for one in columns
-            if one.dtype == pl.String
-            for value in whole[one.name].unique().to_list()
+            f"{column.name}[{value}]"
+            for column in columns
+            if column.dtype == pl.String
+            for value in whole[column.name].unique().to_list()
         ]
-        self.effect, references = effect.strip(), [one for one in levels if one not in names]
+        self.effect, references = effect.strip(), [level for level in levels if level not in names]
         self.contrast, self.threshold, self.above = read_effect(effect, names, references)
         self._place = whole.select("item", place=pl.int_range(pl.len()))
         self._matrix = np.concatenate([matrix, np.full((1, matrix.shape[1]), np.nan)])

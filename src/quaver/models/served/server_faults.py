@@ -211,8 +211,8 @@ _WAIT = re.compile(rb'"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"|(?:retry|try again) 
 
 def _wait_in(content: bytes) -> float | None:
     """Seconds that a reply's body asks to wait."""
-    found = _WAIT.search(content)
-    return float(found[1] or found[2]) if found else None
+    match = _WAIT.search(content)
+    return float(match[1] or match[2]) if match else None
 
 
 def _is_of_text(codes: Collection[str], message: str) -> bool:
@@ -346,14 +346,14 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
     """The causes of an error, itself last."""
     seen: set[int] = set()
     left: list[BaseException | None] = [error]
-    found: list[BaseException] = []
+    base_exceptions: list[BaseException] = []
     while left:
         one = left.pop()
         if one is not None and id(one) not in seen:
             seen.add(id(one))
-            found.append(one)
+            base_exceptions.append(one)
             left += [one.__context__, getattr(one, "os_error", None), one.__cause__]
-    return reversed(found)
+    return reversed(base_exceptions)
 
 
 def _is_connecting(causes: list[BaseException]) -> bool:

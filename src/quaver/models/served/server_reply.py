@@ -78,7 +78,7 @@ def read_reply(
 
 def _no_answer(reply: Mapping[str, Any], choices: Sequence[Mapping[str, Any]]) -> str:
     """Why a reply is of no use, with what it holds instead."""
-    reason = next((str(one.get("finish_reason")) for one in choices), "")
+    reason = next((str(choice.get("finish_reason")) for choice in choices), "")
     feedback = reply.get("promptFeedback")  # Gemini's, where it blocks a text
     reason = str(feedback.get("blockReason")) if isinstance(feedback, dict) else reason
     words = reply.get("message") or reply.get("detail") or reply.get("error") or reason

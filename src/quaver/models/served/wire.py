@@ -229,7 +229,9 @@ class Wire:
         if name == "logprobs":
             if not response.tokens:
                 return "ignored" if response.text else "sent"
-            return "honoured" if all(len(one.top) >= (asked or 0) for one in response.tokens) else "capped"
+            return (
+                "honoured" if all(len(token.top) >= (asked or 0) for token in response.tokens) else "capped"
+            )
         if name == "schema":
             return "honoured" if _follows(asked, response) else "ignored" if response.text else "sent"
         return "sent"
@@ -266,8 +268,8 @@ def _merged(request: Request) -> tuple[Message, ...]:
     messages = request.prompt.messages
     if is_plain(messages):
         return messages
-    system = [one.content for one in messages if one.role == "system"]
-    rest = [one for one in messages if one.role != "system"]
+    system = [message.content for message in messages if message.role == "system"]
+    rest = [message for message in messages if message.role != "system"]
     first = next((index for index, one in enumerate(rest) if one.role == "user"), None)
     if first is None:
         return messages

@@ -53,7 +53,7 @@ def _referred(rows: Rows, references: Sequence[Reference], key: str) -> tuple[li
     lines: list[Row] = []
     under: dict[str, str] = {}
     for panel in dict.fromkeys(str(row.get("panel", "")) for row in rows):
-        own = [one for one in references if one[2] in (None, panel)]
+        own = [reference for reference in references if reference[2] in (None, panel)]
         under[panel] = ", ".join(words for _, words, _ in own if words)
         lines += [{"panel": panel, key: value} for value, _, _ in own if value is not None]
     return lines, under

@@ -107,7 +107,9 @@ def _factors(results: Results) -> Iterator[Figure]:
     if not spans:
         return
     label = ranked(spans)[-1].cell["label"]
-    levels = [one for one in of_measures(results.moved, "level_shares") if one.cell["label"] == label]
+    levels = [
+        estimate for estimate in of_measures(results.moved, "level_shares") if estimate.cell["label"] == label
+    ]
     drawn: list[Estimate] = []
     known = dict.fromkeys(estimate.cell["factor"] for estimate in levels)
     for factor in sorted(known, key=lambda factor: factor == "gold"):

@@ -174,7 +174,7 @@ def wrapped(text: str, width: float, size: float) -> list[str]:
 
 def stacked(*specs: Spec) -> Spec:
     """Specifications below each other."""
-    names = {short: whole for one in specs for short, whole in one.pop("usermeta")["names"].items()}
+    names = {short: whole for spec in specs for short, whole in spec.pop("usermeta")["names"].items()}
     return {"vconcat": list(specs), "usermeta": {"names": names}}
 
 

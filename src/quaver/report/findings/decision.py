@@ -138,11 +138,11 @@ def _qualified(labels: JudgedModel, recommendation: Recommendation) -> Recommend
     return replace(whole, kind=kind, next_step=_next_after(found))
 
 
-def _but_for_parts(recommendation: Recommendation, found: Sequence[Estimate]) -> Recommendation:
+def _but_for_parts(recommendation: Recommendation, estimates: Sequence[Estimate]) -> Recommendation:
     """A recommendation not to use labels, or of one who cannot tell, with the parts that go wrong."""
-    named = [part for part in found if "group" in part.cell]
+    named = [part for part in estimates if "group" in part.cell]
     if recommendation.reason in ("unclear gold", "unclear"):
-        named += of_measures(found, *OF_LABELS, "class_found")
+        named += of_measures(estimates, *OF_LABELS, "class_found")
     is_about = named and recommendation.reason in ("wrong", "unclear gold", "unclear")
     return replace(recommendation, unvouched=tuple(named)) if is_about else recommendation
 
@@ -167,16 +167,16 @@ def _exceptions(parts: Sequence[Estimate]) -> list[Estimate]:
     ]
 
 
-def _unsure(parts: Sequence[Estimate], found: Sequence[Estimate]) -> list[Estimate]:
+def _unsure(parts: Sequence[Estimate], estimates: Sequence[Estimate]) -> list[Estimate]:
     """What too few gold labels show: steps that are never given, classes and labels."""
-    return [part for part in parts_that_are("unsure", parts) if part not in found]
+    return [part for part in parts_that_are("unsure", parts) if part not in estimates]
 
 
-def _next_after(found: Sequence[Estimate]) -> NextStep:
+def _next_after(estimates: Sequence[Estimate]) -> NextStep:
     """What to do about the exceptions."""
-    if of_measures(found, *OF_LABELS, "class_found"):
+    if of_measures(estimates, *OF_LABELS, "class_found"):
         return "define the classes"
-    return "read the groups" if any("group" in part.cell for part in found) else "leave the prompts out"
+    return "read the groups" if any("group" in part.cell for part in estimates) else "leave the prompts out"
 
 
 def _group(part: Estimate) -> tuple[str, str]:

@@ -105,23 +105,23 @@ def _alarm(issue: Estimate, several: bool) -> str:
 
 
 def _badge(
-    results: Results, one: Recommendation, badges: Mapping[str, Sequence[str]], several: bool
+    results: Results, recommendation: Recommendation, badges: Mapping[str, Sequence[str]], several: bool
 ) -> dict[str, str]:
     """A recommendation in a few words, with its prompt."""
-    tone, sign, words = badges[one.kind]
-    prompt = results.prompt_words(one.prompt) if one.prompt else ""
+    tone, sign, words = badges[recommendation.kind]
+    prompt = results.prompt_words(recommendation.prompt) if recommendation.prompt else ""
     return {
         "tone": tone,
         "sign": sign,
         "words": words,
-        "model": one.model if several else "",
+        "model": recommendation.model if several else "",
         "prompt": prompt,
     }
 
 
 def _read(readers: Sequence[Estimate], model: str) -> list[dict[str, Any]]:
     """How many percent of a model's answers are a label alone, one among other words, several."""
-    one = next((one for one in readers if one.cell["model"] == model and one.n), None)
+    one = next((reader for reader in readers if reader.cell["model"] == model and reader.n), None)
     if one is None:
         return []
     alone, several = one.details["alone"] / one.n, one.details["several"] / one.n

@@ -213,10 +213,10 @@ class _Said:
     def _worst(self) -> str:
         """The prompt that surely does worst, where the verdict does not name it anyway."""
         gaps = of_measures(self.results.audit, *OF_PROMPTS)
-        own = [one for one in gaps if one.cell.get("model") == self.best.model]
+        own = [gap for gap in gaps if gap.cell.get("model") == self.best.model]
         worse = [one for one in own if one.low is not None and one.low > 0]
         worst = max(worse, key=lambda one: one.number, default=None)
-        known = worst is None or worst.cell in [one.cell for one in self.best.exceptions]
+        known = worst is None or worst.cell in [exception.cell for exception in self.best.exceptions]
         return "" if known else _sentence(self._say("beside", worst))
 
     def _misread(self) -> Iterator[str]:

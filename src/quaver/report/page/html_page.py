@@ -123,7 +123,7 @@ def _script() -> str:
     parts = [
         one for one in (files("quaver.report") / "templates" / "script").iterdir() if one.name.endswith(".js")
     ]
-    texts = [one.read_text(encoding="utf-8") for one in sorted(parts, key=lambda one: one.name)]
+    texts = [one.read_text(encoding="utf-8") for one in sorted(parts, key=lambda part: part.name)]
     return "\n".join(['"use strict";', *texts])
 
 

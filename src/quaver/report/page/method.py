@@ -33,7 +33,9 @@ _LABELS = 8
 def method_paragraph(results: Results) -> str:
     """The question, the model, the day, how many texts and prompts, what is correct, and the correction."""
     lock, sample = results.lock, gold_sample(results.lock)
-    right = [one for one in of_measures(results.audit, "correct_answers") if one.value is not None]
+    right = [
+        estimate for estimate in of_measures(results.audit, "correct_answers") if estimate.value is not None
+    ]
     names = [*results.label_names.values()]
     known = {
         model: facts.get("version") or facts.get("served_model")

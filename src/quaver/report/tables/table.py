@@ -133,7 +133,7 @@ def _held(thing: Any, key: Key) -> Any:
 def estimates_table(estimates: Sequence[Estimate], more: Sequence[Column] = (), name: str = "") -> Table:
     """Estimates with their cells, intervals, what else is asked for, and what there is to note about them."""
     names = cell_columns(estimates)
-    measures = [text("measure", "measure")] if len({one.measure for one in estimates}) > 1 else []
+    measures = [text("measure", "measure")] if len({estimate.measure for estimate in estimates}) > 1 else []
     tested = [estimate for estimate in estimates if "p_holm" in estimate.details]
     scoped = any(estimate.estimand != "fixed" for estimate in estimates)
     levels = {estimate.confidence_level for estimate in estimates}

@@ -73,7 +73,7 @@ class JsonField:
         if found is None:  # damaged, or under another name
             found = next(_values(answer.text, start, wanted), None)
         texts = found if isinstance(found, list) else [found]
-        return " … ".join(one.strip() for one in texts if isinstance(one, str) and one.strip()) or None
+        return " … ".join(text.strip() for text in texts if isinstance(text, str) and text.strip()) or None
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:
         """Make the reader for one variant's answers."""
@@ -158,7 +158,7 @@ def _value(
         return _NONE
     values = _candidates(answer, start, field)
     readings = [_set(value, forms, codes) if forms else _number(value, level) for value in values]
-    found = list(dict.fromkeys(one.label for one in readings if one.label is not None))
+    found = list(dict.fromkeys(reading.label for reading in readings if reading.label is not None))
     if found:
         return valid(found[0]) if len(found) == 1 else ambiguous(found)
     return readings[0] if readings else no_label(f"no field {field}")

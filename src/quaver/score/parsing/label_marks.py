@@ -184,11 +184,13 @@ def _ticks(answer: Answer, mentions: Sequence[Mention]) -> dict[int, bool]:
     Boxes stand behind the labels where one stands behind the first, and none before it.
     """
     text = answer.text
-    words = not _TICK_WORDS.isdisjoint(answer.folded[one.start : one.end] for one in mentions)
+    words = not _TICK_WORDS.isdisjoint(answer.folded[mention.start : mention.end] for mention in mentions)
     if not mentions or (words and len(mentions) == 1):
         return {}  # "❌ No"
-    before = [(one, _BOX_BEFORE.search(text, max(0, one.start - 24), one.start)) for one in mentions]
-    behind = [(one, _BOX_BEHIND.match(text, one.end)) for one in mentions]
+    before = [
+        (mention, _BOX_BEFORE.search(text, max(0, mention.start - 24), mention.start)) for mention in mentions
+    ]
+    behind = [(mention, _BOX_BEHIND.match(text, mention.end)) for mention in mentions]
     boxes = before if before[0][1] or not behind[0][1] else behind
     return {
         one.start: box["ticked"] is not None
@@ -199,14 +201,16 @@ def _ticks(answer: Answer, mentions: Sequence[Mention]) -> dict[int, bool]:
 
 def _highest(answer: Answer, mentions: Sequence[Mention]) -> Iterator[Mark]:
     """The mention with the highest of the probabilities of all labels that are named, if they are such."""
-    scores = [_SCORE.match(answer.text, one.end) for one in mentions]
+    scores = [_SCORE.match(answer.text, mention.end) for mention in mentions]
     values = [
-        float(one["number"]) / (100 if one["percent"] else float(one["total"] or 1)) for one in scores if one
+        float(score["number"]) / (100 if score["percent"] else float(score["total"] or 1))
+        for score in scores
+        if score
     ]
     if len(values) < max(2, len(mentions)) or not 0.98 <= sum(values) <= 1.02:
         return
-    is_sure = len({one.codes for one in mentions}) > 2 or any(
-        "." in one[0] or "%" in one[0] for one in scores if one
+    is_sure = len({mention.codes for mention in mentions}) > 2 or any(
+        "." in score[0] or "%" in score[0] for score in scores if score
     )
     best = max(values)
     if is_sure and values.count(best) == 1:

@@ -95,8 +95,8 @@ class QuotedText:
             if start is None or end is None:
                 return INVENTED
             places = [*self._alike(parts[at])]
-            before = [one for one in places if (one[2] or 0) <= start]
-            behind = [one for one in places if (one[1] or 0) >= end]
+            before = [place for place in places if (place[2] or 0) <= start]
+            behind = [place for place in places if (place[1] or 0) >= end]
             near = before[-1:] if at < anchor else behind[:1]
             found[at] = next(iter(near or places), None) or self._fuzzy(parts[at])
         if any(one[1] is None for one in found.values()):
@@ -128,7 +128,7 @@ class QuotedText:
         if near is None:
             return INVENTED
         edges = [*self._edges(near.dest_start, near.dest_end)] or [(near.dest_start, near.dest_end)]
-        start, end = max(edges, key=lambda one: fuzz.ratio(wanted, letters[slice(*one)]))
+        start, end = max(edges, key=lambda edge: fuzz.ratio(wanted, letters[slice(*edge)]))
         score = fuzz.ratio(wanted, letters[start:end]) / 100
         if score < _LIKE or _adds_words(quote, at, wanted, letters[start:end]):
             return INVENTED
@@ -208,7 +208,7 @@ def _adds_words(quote: str, at: NDArray[np.intp], wanted: str, part: str) -> boo
     """Whether a quote has words that the stretch has not: letters more than it, or other ones in a row."""
     places, before = np.full(len(wanted), -1), (0, 0)
     blocks = [one for one in LCSseq.opcodes(wanted, part) if one.tag == "equal"]
-    ends = [(one.src_start, one.dest_start, one.src_end, one.dest_end) for one in blocks]
+    ends = [(block.src_start, block.dest_start, block.src_end, block.dest_end) for block in blocks]
     for src, dest, src_end, dest_end in [*ends, (len(wanted), len(part), len(wanted), len(part))]:
         if src_end - src == 1 and src_end < len(wanted):
             continue  # one letter is the same by chance

@@ -49,7 +49,7 @@ def scan(study: StudySource) -> pl.LazyFrame:
 def first_evaluator(study: StudySource, frame: pl.DataFrame) -> str:
     """The first of the study's evaluators that has annotations; of a frame without any of them, its own."""
     there = frame["evaluator"].cast(pl.String).unique(maintain_order=True).to_list()
-    own = [one.title for one in study.spec.evaluators if one.title in there]
+    own = [evaluator.title for evaluator in study.spec.evaluators if evaluator.title in there]
     return (own or there)[0]
 
 

@@ -134,7 +134,7 @@ def _call_table(study: StudySource, annotations: pl.LazyFrame) -> Callable[[Sequ
     reader = pl.concat_str("evaluator", FIELD, separator=".") if fields else pl.col("evaluator")
     texts = annotations.with_columns(pl.col(pl.Categorical).cast(pl.String))
     known = texts.select(*KEYS, *READ, reader.alias("reader"), follow_up=pl.lit(""))
-    factors = _texts([{"variant": one.id, **one.factors} for one in experiment.variants])
+    factors = _texts([{"variant": variant.id, **variant.factors} for variant in experiment.variants])
     items = _texts([{"item": item.id, **item.groups} for item in experiment.items])
     of_items = [list(map(item.golds.get, fields)) or [item.gold] for item in experiment.items]
     labelled = items.hstack(pl.DataFrame(of_items, schema=dict.fromkeys(golds, pl.String), orient="row"))

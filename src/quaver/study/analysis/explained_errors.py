@@ -59,7 +59,7 @@ def items_of(study: StudySource, column: str, level: str) -> list[str]:
         named = items_at(measured, level, table[measured].to_numpy().astype(np.float64))
         return table["item"].filter(pl.Series(named)).to_list()
     items = study.experiment.items
-    return [one.id for one in items if level in (one.groups.get(column), str(one.fields.get(column)))]
+    return [item.id for item in items if level in (item.groups.get(column), str(item.fields.get(column)))]
 
 
 def explaining_columns(frame: pl.DataFrame, table: pl.DataFrame, declared: Collection[str]) -> pl.DataFrame:

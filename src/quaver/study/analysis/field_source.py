@@ -76,7 +76,7 @@ class FieldSource(StudySource):
         spec = whole.spec
         field = spec.task.fields[name]
         task = TaskSpec.model_construct(name=name, level=field.field(name).labels.level, labels=field.labels)
-        specs = [one for one in spec.measures if one.field is None or name in one.field]
+        specs = [measure for measure in spec.measures if measure.field is None or name in measure.field]
         self.spec = spec.model_copy(
             update={
                 "name": f"{spec.name}: {name}",

@@ -276,12 +276,12 @@ class MeasuredStudy:
         estimates = self._evidence(few)
         if self.beside:  # gold labels count, of whichever items
             known = few_items(self._first_of(self.every.frame), self.seed)
-            estimates = [one for one in estimates if one.measure not in _OF_GOLD]
+            estimates = [estimate for estimate in estimates if estimate.measure not in _OF_GOLD]
             estimates += [one for one in self._evidence(known) if one.measure in _OF_GOLD]
         if few is not self.first:
             answered = self._answered()
             counted = {estimate.measure for estimate in answered}
-            estimates = [*answered, *(one for one in estimates if one.measure not in counted)]
+            estimates = [*answered, *(estimate for estimate in estimates if estimate.measure not in counted)]
         gold = self.study.gold_spec
         return [*estimates, *hand_labelled(known, self.items, gold.drawn if gold else None)]
 
@@ -312,7 +312,7 @@ class MeasuredStudy:
         for neighbours in np.array_split(np.array(labels.labels, object), _MOST_NUMBERS):
             middle = neighbours[len(neighbours) // 2]
             middles.append(middle)
-            stands |= dict.fromkeys((one.code for one in neighbours), middle.code)
+            stands |= dict.fromkeys((neighbour.code for neighbour in neighbours), middle.code)
         kept = [name for name in ("label", "gold") if name in frame.columns]
         texts = pl.col(kept).cast(pl.String).replace(stands).cast(pl.Categorical)
         return replace(labels, labels=tuple(middles)), frame.with_columns(texts)

@@ -261,7 +261,7 @@ def told_apart(found: list[Measurement]) -> list[Measurement]:
 
 def measures_of(spec: StudySpec, name: str, options: Mapping[str, Any]) -> list[MeasureSpec]:
     """A measure as a study file names it, each time that it does, some options in place of the file's."""
-    own = [one.model_dump(exclude_unset=True) for one in spec.measures if one.use == name] or [{}]
+    own = [measure.model_dump(exclude_unset=True) for measure in spec.measures if measure.use == name] or [{}]
     specs: list[MeasureSpec] = []
     for one in own:
         read = read_part(MeasureSpec, {**one, **options, "use": name}, Positions(None, {}), ("measure",))

@@ -87,7 +87,9 @@ def study_text(
         starts: Whether it is one to edit first, which shows further keys of items, commented out.
     """
     defined = {label: meaning for label in table.labels if (meaning := design.definitions.get(label))}
-    labels = [{"code": one, "definition": defined[one]} if one in defined else one for one in table.labels]
+    labels = [
+        {"code": label, "definition": defined[label]} if label in defined else label for label in table.labels
+    ]
     model = design.model
     gold: dict[str, Any] = {}
     if table.gold or table.coders:

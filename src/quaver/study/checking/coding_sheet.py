@@ -70,13 +70,15 @@ def prompt_shown(instruction: str, definitions: Mapping[str, str], text: str, la
     """
     labels = LabelSet(tuple(Label(one, one, meaning) for one, meaning in definitions.items()))
     postfix = postfix_for_labels(language, defined=any(definitions.values()))
-    variant = replace(_variant(instruction, postfix), answers={one: one for one in definitions})
+    variant = replace(
+        _variant(instruction, postfix), answers={definition: definition for definition in definitions}
+    )
     return _written(variant, labels, text)
 
 
 def fields_shown(instruction: str, fields: Sequence[FieldColumn], text: str, language: str = ENGLISH) -> str:
     """The prompt in which a model would see a text and be asked for several variables of it."""
-    specs = ((one.name, FieldSpec.model_validate(one.document)) for one in fields)
+    specs = ((field.name, FieldSpec.model_validate(field.document)) for field in fields)
     book = Codebook(fields=tuple(spec.field(name) for name, spec in specs))
     asked = _variant(instruction, postfix_for_fields(language))
     variant = asking_for_fields(asked, book, held=False, longest=0, language=language)

@@ -131,24 +131,24 @@ def _holds_dates(table: Table, name: str) -> bool:
     return isinstance(table.rows[0].get(name), date) or all(map(_DATE.fullmatch, table.values(name)))
 
 
-def _find_labels(table: Table, found: TextTable, rules: LabelRules) -> None:
+def _find_labels(table: Table, text_table: TextTable, rules: LabelRules) -> None:
     """Find the labels of a table of one variable, the true ones, and its coders."""
     set_models_aside(table)
-    gold, coders = found.gold or _gold(table, rules.labels), list(found.coders)
+    gold, coders = text_table.gold or _gold(table, rules.labels), list(text_table.coders)
     if not (gold or coders or rules.labels):
         coders = hand_label_columns(table, rules)
     elif not (gold or coders):
         coders = label_columns(table, rules.labels, rules.unlabelled)
-    _read_labels(table, found, gold, coders, rules)
+    _read_labels(table, text_table, gold, coders, rules)
     if gold and not coders:
-        coders = label_columns(table, found.labels, rules.unlabelled)
+        coders = label_columns(table, text_table.labels, rules.unlabelled)
     elif len(coders) == 1 and not gold:
         (why,) = [one.why for one in table.taken if one.column == coders[0]]
         gold, coders = table.take("gold", coders[0], why), []
     elif coders and not gold:
         why = "the label of most coders counts as the gold label"
         table.taken.append(Decision("gold", "(most coders)", why))
-    found.gold, found.coders = gold, tuple(coders)
+    text_table.gold, text_table.coders = gold, tuple(coders)
 
 
 def _gold(table: Table, labels: Sequence[str]) -> str | None:
@@ -168,7 +168,7 @@ def _gold(table: Table, labels: Sequence[str]) -> str | None:
 
 
 def _read_labels(
-    table: Table, found: TextTable, gold: str | None, coders: Sequence[str], rules: LabelRules
+    table: Table, text_table: TextTable, gold: str | None, coders: Sequence[str], rules: LabelRules
 ) -> None:
     """Read the label set, and what else stands in the table for one of its labels, or for none."""
     columns = [gold, *coders] if gold else list(coders)
@@ -203,8 +203,8 @@ def _read_labels(
         )
         raise outside_label_set("the gold label", f"{row.where}: {gold}", outside, labels, fix)
     table.taken.append(Decision("labels", label_line(labels), "named" if rules.labels else "all that occur"))
-    table.taken += [one for one in written.decisions if one.column != EMPTY]
-    found.labels, found.also = labels, {**written.also, **dict.fromkeys(written.missing)}
+    table.taken += [decision for decision in written.decisions if decision.column != EMPTY]
+    text_table.labels, text_table.also = labels, {**written.also, **dict.fromkeys(written.missing)}
 
 
 def _no_labels(table: Table) -> QuaverError:
@@ -234,28 +234,28 @@ def _no_labels(table: Table) -> QuaverError:
     return table.unclear("there are no labels", fix, "the labels to choose from")
 
 
-def _count_rows(table: Table, found: TextTable) -> None:
+def _count_rows(table: Table, text_table: TextTable) -> None:
     """Count the rows with a text, and those that people labelled."""
-    rows = [row for row in table.rows if row.text(found.text)]
+    rows = [row for row in table.rows if row.text(text_table.text)]
     if not rows:
         raise ItemError(
             "no row has a text",
-            where=f"{table.path.name}: {found.text}",
+            where=f"{table.path.name}: {text_table.text}",
             expected="a text to label",
             found="empty cells",
         )
-    found.rows, found.blank = len(rows), len(table.rows) - len(rows)
-    if found.fields:
-        of_fields = [name for one in found.fields for name in one.columns]
-        found.known = sum(any(row.get(name) not in (None, "") for name in of_fields) for row in rows)
+    text_table.rows, text_table.blank = len(rows), len(table.rows) - len(rows)
+    if text_table.fields:
+        of_fields = [name for one in text_table.fields for name in one.columns]
+        text_table.known = sum(any(row.get(name) not in (None, "") for name in of_fields) for row in rows)
         return
-    also = {text: label for text, label in found.also.items() if label}
-    cells = LabelCells(found.labels, also, found.also.keys() - also.keys())
-    columns = (found.gold,) if found.gold else found.coders
+    also = {text: label for text, label in text_table.also.items() if label}
+    cells = LabelCells(text_table.labels, also, text_table.also.keys() - also.keys())
+    columns = (text_table.gold,) if text_table.gold else text_table.coders
     given = [[cells.label(row.text(name)) for name in columns] for row in rows]
-    found.known = sum(map(any, given))
-    if found.gold:
-        found.counts = Counter(label for (label,) in given if label)
+    text_table.known = sum(map(any, given))
+    if text_table.gold:
+        text_table.counts = Counter(label for (label,) in given if label)
 
 
 def doubts_about(table: Table, text: str | None, gold: str | None) -> list[Decision]:

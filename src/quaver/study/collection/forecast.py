@@ -188,7 +188,7 @@ class Forecast(Rows):
     @property
     def costs(self) -> str:
         """What is not stored costs, a model at a time, in words."""
-        costs = [one.cost for one in self.models]
+        costs = [model.cost for model in self.models]
         words = " and ".join("an unknown price" if cost is None else str(cost) for cost in costs)
         measured = all(cost is None or not cost.high or cost.likely is not None for cost in costs)
         return words if measured else f"{words}, more if it thinks before it answers"
@@ -196,11 +196,13 @@ class Forecast(Rows):
     @property
     def most(self) -> float:
         """US dollars at most, of the models whose price is known."""
-        return sum(one.cost.high for one in self.models if one.cost is not None)
+        return sum(model.cost.high for model in self.models if model.cost is not None)
 
     def is_wide(self, times: float) -> bool:
         """Whether what some model costs may be more than so many times the least."""
-        return any(one.cost is not None and one.cost.high > times * one.cost.low for one in self.models)
+        return any(
+            model.cost is not None and model.cost.high > times * model.cost.low for model in self.models
+        )
 
     @property
     def size(self) -> str:
@@ -211,9 +213,9 @@ class Forecast(Rows):
     def __str__(self) -> str:
         """The plan, a line a model."""
         lines = [f"{self.size}: {self.calls:,} calls, {self.stored:,} answered"]
-        for one in self.models:
-            time = "time unknown" if one.seconds is None else f"{one.seconds:,.0f} s left"
-            lines.append(f"{one.model}: {one.calls:,} calls, {time}, {priced(one.cost)}")
+        for model in self.models:
+            time = "time unknown" if model.seconds is None else f"{model.seconds:,.0f} s left"
+            lines.append(f"{model.model}: {model.calls:,} calls, {time}, {priced(model.cost)}")
         return "\n".join([*lines, *self.paraphrases])
 
     __repr__ = __str__
@@ -222,18 +224,18 @@ class Forecast(Rows):
         """A row for each model: its calls, tokens, seconds, and cost from least to most."""
         return [
             {
-                "model": one.model,
-                "calls": one.calls,
-                "answered": one.stored,
-                "prompts": one.prompts,
-                "prompt_tokens": one.prompt_tokens,
-                "tokens_read_once": one.new_tokens,
-                "most_answer_tokens": one.answer_tokens,
-                "seconds_left": one.seconds,
-                "least_cost": one.cost and one.cost.low,
-                "most_cost": one.cost and one.cost.high,
+                "model": model.model,
+                "calls": model.calls,
+                "answered": model.stored,
+                "prompts": model.prompts,
+                "prompt_tokens": model.prompt_tokens,
+                "tokens_read_once": model.new_tokens,
+                "most_answer_tokens": model.answer_tokens,
+                "seconds_left": model.seconds,
+                "least_cost": model.cost and model.cost.low,
+                "most_cost": model.cost and model.cost.high,
             }
-            for one in self.models
+            for model in self.models
         ]
 
 

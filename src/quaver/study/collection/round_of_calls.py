@@ -361,7 +361,9 @@ def _check_pilot(study: StudyFile, store: Store, model: str, calls: Sequence[Cal
         ModelError: More than a tenth of them are cut off, filtered, refused or without a label.
     """
     found = store.answered([call.key for call in calls])
-    rows = [(one.condition, one.item, one.repeat, found[one.key], None) for one in calls if one.key in found]
+    rows = [
+        (call.condition, call.item, call.repeat, found[call.key], None) for call in calls if call.key in found
+    ]
     if not rows:  # the model was given up
         return
     responses = [response for *_, response, _ in rows]

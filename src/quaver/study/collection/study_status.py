@@ -140,7 +140,7 @@ def status_in(study: StudySource, store: Store | None, process: int | None) -> S
     """The status of a study of calls by what a store holds; without one, before the first answer."""
     made, prices = study.spent_on_paraphrases(), study.prices
     conditions = _conditions(study, store)
-    total, answered = (sum(one[name] for one in conditions) for name in ("wanted", "answered"))
+    total, answered = (sum(condition[name] for condition in conditions) for name in ("wanted", "answered"))
     facts: dict[str, Any] = {}
     entries = [*made]
     if store is not None:

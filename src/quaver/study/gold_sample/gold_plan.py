@@ -151,8 +151,8 @@ def declared_sample(fields: Iterable[StudySource]) -> set[str]:
         QuaverError: A field's gold labels have probabilities of their own, which a draw would not keep.
     """
     samples = []
-    for one in fields:
-        spec = one.gold_spec
+    for field in fields:
+        spec = field.gold_spec
         if spec is not None and spec.probability:
             raise QuaverError(
                 "these gold labels were drawn with probabilities of their own, and a draw knows only its own",
@@ -164,7 +164,7 @@ def declared_sample(fields: Iterable[StudySource]) -> set[str]:
                 "or leave `probability` out: labels of texts that Quaver draws then count in its sample",
             )
         has_sample = spec is not None and spec.is_sample
-        samples.append({item.id for item in one.experiment.items if has_sample and item.gold is not None})
+        samples.append({item.id for item in field.experiment.items if has_sample and item.gold is not None})
     return set.intersection(*samples)
 
 

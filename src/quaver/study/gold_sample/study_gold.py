@@ -81,10 +81,10 @@ class StudyGold:
     def _status(self, sample: GoldSample) -> GoldStatus:
         """Where a sample stands: in the field with the fewest labels, and in each of several."""
         fields = {
-            one.gold_field: gold_status(sample.of(one.gold_field), one.experiment.labels)
-            for one in self._fields.values()
+            field.gold_field: gold_status(sample.of(field.gold_field), field.experiment.labels)
+            for field in self._fields.values()
         }
-        worst = min(fields.values(), key=lambda one: one.labelled)
+        worst = min(fields.values(), key=lambda field: field.labelled)
         return replace(worst, fields=fields) if self._source.spec.task.fields else worst
 
     @guarded
@@ -132,8 +132,8 @@ class StudyGold:
         with changing(self._files.home) as change:
             sample, found = self._next(self._files.sample(), options)
             known = []
-            for one in self._fields.values():
-                sample, new, _ = with_labels(sample, known_labels(one, sample))
+            for field in self._fields.values():
+                sample, new, _ = with_labels(sample, known_labels(field, sample))
                 known.append(new)
             self._files.put(change, sample)
             written = self._written(change, sample, found.round, form)
@@ -243,13 +243,13 @@ class StudyGold:
                 sample = replace(sample, design={**sample.design, "rule": rule})
                 self._files.put(change, sample)
             paths = list[Path]()
-            for one in self._fields.values():
-                own = sample.of(one.gold_field)
+            for field in self._fields.values():
+                own = sample.of(field.gold_field)
                 if adjudicator is None or not own.settled.open:
                     continue
                 self._source.require("has_texts")
-                sheet = sheet_of_disagreements(one, own, coders_of([adjudicator])[0])
-                stem = f"adjudication-{one.gold_field}" if len(self._fields) > 1 else "adjudication"
+                sheet = sheet_of_disagreements(field, own, coders_of([adjudicator])[0])
+                stem = f"adjudication-{field.gold_field}" if len(self._fields) > 1 else "adjudication"
                 paths += write_sheets(change, self._files.folder, [sheet], stem, form)
             return paths
 

@@ -190,7 +190,9 @@ def _of_file(
     """A file's columns as a frame, and the columns of each role by the names that they have there."""
     named = {}
     for role, columns in used.items():
-        named[role] = [one if one in (_ROW, _CODER) else table.column(one, role) for one in columns]
+        named[role] = [
+            column if column in (_ROW, _CODER) else table.column(column, role) for column in columns
+        ]
     return _texts(table, named["label"] if level in OF_SETS else ()), named
 
 

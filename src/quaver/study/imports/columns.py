@@ -65,7 +65,7 @@ def matching(columns: Sequence[str], name: str) -> list[str]:
     (['human_1', 'human_2'], ['a*'])
     """
     is_pattern = "*" in name and name not in columns
-    return [one for one in columns if is_pattern and fnmatchcase(one, name)] or [name]
+    return [column for column in columns if is_pattern and fnmatchcase(column, name)] or [name]
 
 
 @dataclass(slots=True)
@@ -368,7 +368,11 @@ def read_labels(
     labels = rules.labels or tuple(ordered(written.labels))
     if not 2 <= len(labels) <= (len(labels) if rules.labels else most):
         named = ", ".join(label[:40] for label in labels[:8]) + ", …" * (len(labels) > 8)
-        gaps = [f"; {one.column}: {one.why}" for one in written.decisions if one.role == "missing"]
+        gaps = [
+            f"; {decision.column}: {decision.why}"
+            for decision in written.decisions
+            if decision.role == "missing"
+        ]
         few = "fewer than two labels occur"
         raise QuaverError(
             few if len(labels) < 2 else f"{len(labels)} different labels occur",

@@ -113,10 +113,10 @@ def named_fields(
     return tuple(fields)
 
 
-def _take(table: Table, found: Iterable[FieldColumn]) -> None:
+def _take(table: Table, field_columns: Iterable[FieldColumn]) -> None:
     """Give the columns of variables their role, and say what each was taken for."""
     table.taken[:] = [decision for decision in table.taken if decision.role != "fields"]
-    for one in found:
+    for one in field_columns:
         table.used.update(one.columns)
         table.taken.append(Decision("field", ", ".join(one.columns), one.why))
 
@@ -143,10 +143,12 @@ def _field(table: Table, name: str, rules: LabelRules) -> FieldColumn | None:
     return result and replace(result, also=_also(result, rules))
 
 
-def _also(one: FieldColumn, rules: LabelRules) -> dict[str, str | None]:
+def _also(field_column: FieldColumn, rules: LabelRules) -> dict[str, str | None]:
     """Texts that a user says are one of a field's labels, or none."""
     meant: dict[str, str] = {**rules.same, **{text: text for text in rules.label_is}}
-    return dict.fromkeys(rules.unlabelled) | {text: to for text, to in meant.items() if to in one.labels}
+    return dict.fromkeys(rules.unlabelled) | {
+        text: to for text, to in meant.items() if to in field_column.labels
+    }
 
 
 def _of_numbers(name: str, values: Sequence[float]) -> FieldColumn | None:

@@ -139,15 +139,15 @@ def _documents(
     """
     free = {_plain(name): name for name in table.free()}
     documents = {}
-    for one in fields:
-        document = {name: value for name, value in one.document.items() if name != "gold"}
+    for field in fields:
+        document = {name: value for name, value in field.document.items() if name != "gold"}
         for form in _GOLD_OF:
-            if column := free.get(form.format(_plain(one.name))):
-                table.take("gold", column, f"{BY_NAME}: of {one.name}")
-                document["gold"] = how_drawn(replace(one, gold=column).cells, drawn)
+            if column := free.get(form.format(_plain(field.name))):
+                table.take("gold", column, f"{BY_NAME}: of {field.name}")
+                document["gold"] = how_drawn(replace(field, gold=column).cells, drawn)
                 break
-        documents[one.name] = document
-    return {"fields": documents}, {one.name: one.cells for one in fields}
+        documents[field.name] = document
+    return {"fields": documents}, {field.name: field.cells for field in fields}
 
 
 def _plain(column: str) -> str:
@@ -177,7 +177,9 @@ def _labels(
     why = "named" if rules.labels else "all that occur" if columns else "the gold labels that occur"
     table.taken.append(Decision("labels", label_line(written.labels), why))
     # Where each coder has a column, an empty cell is no annotation.
-    table.taken += [one for one in written.decisions if one.column != EMPTY or "coders" not in played]
+    table.taken += [
+        decision for decision in written.decisions if decision.column != EMPTY or "coders" not in played
+    ]
     missing = [*options["unlabelled"], *written.missing]
     if options["outside"] == "no-label":
         missing += written.outside
@@ -269,7 +271,7 @@ def _measures(table: Table, played: Mapping[str, Any], fields: Sequence[FieldCol
         found += ["accuracy", "coder_agreement", *["alternative_annotator"] * (len(people) > 2)]
     if "confidence" in played and (people or "gold" in played):
         found += ["ece", "brier"]
-    classes = [one.name for one in fields if one.kind != "number"]
+    classes = [field.name for field in fields if field.kind != "number"]
     if any(one.role == "gold" for one in table.taken):
         found += [one for one in ("accuracy", "consistency")[: 1 if fields else 2] if one not in found]
     if classes:

@@ -69,7 +69,7 @@ class Backfill:
                 fix="leave --backfill out, or check prompts without examples",
             )
         wanted = {*self.gaps["item"].cast(pl.String)}
-        rows = [{_ID: one.id, **one.fields} for one in first.experiment.items if one.id in wanted]
+        rows = [{_ID: item.id, **item.fields} for item in first.experiment.items if item.id in wanted]
         content = written_items(items_from(rows, where="items.source"))
         path = home.with_name(f"{home.name.removesuffix('.yaml')}.backfill.yaml")
         name = f"{path.stem}/{name_of_items(content)}"

@@ -87,7 +87,10 @@ def chosen_prompts(
     """
     model = best_of(card_of_fields(cards).recommendations).model
     best = {
-        name: best_of([one for one in card.recommendations if one.model == model] or card.recommendations)
+        name: best_of(
+            [recommendation for recommendation in card.recommendations if recommendation.model == model]
+            or card.recommendations
+        )
         for name, card in cards.items()
     }
     used = {name: one for name, one in best.items() if anyway or one.kind != "do not use"}

@@ -166,7 +166,7 @@ class Labelling:
             QuaverError: The check says that no labels should be used, and nobody insists.
         """
         design = self.check.experiment
-        ids = [one.id for one in design.variants]
+        ids = [variant.id for variant in design.variants]
         found = chosen_prompts(self._cards, ids, self.options["votes"], anyway=self.options["anyway"])
         if not found:
             raise QuaverError(
@@ -215,7 +215,7 @@ class Labelling:
         """The study of all texts, with the check's answers taken over."""
         budget, chosen = self._left_of_budget(self.check), [*self.choices.values()]
         asked = {name for one in chosen for name in one.variants}
-        ids = [one.id for one in self.check.experiment.variants if one.id in asked]
+        ids = [variant.id for variant in self.check.experiment.variants if variant.id in asked]
         study = label_study(self.check, ids, budget, chosen[0].recommended.model)
         study.run(requests=0)
         return study
@@ -250,8 +250,10 @@ class Labelling:
         if self.second is not None:
             self.backfill.take(self.second)
         self._take_back()
-        accepted = {one.name: found for one in self.fields if (found := one.accepted(self.error)) is not None}
-        tables = {one.name: one.table(accepted.get(one.name)) for one in self.fields}
+        accepted = {
+            field.name: found for field in self.fields if (found := field.accepted(self.error)) is not None
+        }
+        tables = {field.name: field.table(accepted.get(field.name)) for field in self.fields}
         if self.second is not None:
             tables = {name: self.backfill.marked(name, one) for name, one in tables.items()}
         table = pl.concat(
@@ -273,7 +275,7 @@ class Labelling:
         if self.error is None or gold.state.drawn:
             return
         size = min(self.options["by_hand"] or sample_for(self.error), len(self.study.experiment.items))
-        if any(2 * one.by_hand < size for one in self.fields):  # others may have drawn one
+        if any(2 * field.by_hand < size for field in self.fields):  # others may have drawn one
             gold.draw(n=size)
             del self.fields
 
@@ -307,7 +309,7 @@ class Labelling:
     ) -> tuple[str, str]:
         """Where the labelling stands, and what to do next."""
         waiting = self.study.gold.status()
-        fields = [one.counts(tables[one.name], accepted.get(one.name)) for one in self.fields]
+        fields = [field.counts(tables[field.name], accepted.get(field.name)) for field in self.fields]
         error = None if self.error is None else promised(self.error)
         state = paragraph(
             "terminal/labelled.txt",
@@ -328,7 +330,7 @@ class Labelling:
             again=shlex.join(again),
             error=error,
             left=waiting.drawn - waiting.labelled,
-            people=len({item for one in fields for item in one["doubtful"]}),
+            people=len({item for field in fields for item in field["doubtful"]}),
             sheets=sheets or [self.study.folder / "gold"],
             returned=shlex.quote(str(sheets[0])) if len(sheets) == 1 else "FILE",
         )
@@ -381,10 +383,10 @@ class Labelling:
         items = [row.text(about.id) if about.id else str(number) for number, row in enumerate(rows, 1)]
         texts = [name for name, condition in about.where.items() if condition.empty is False]
         heads, cells = list[str](), dict[int, list[Cell]]()
-        for one in self.fields:
-            gold = self.study.spec.task.fields[one.name].gold if one.name else about.gold
+        for field in self.fields:
+            gold = self.study.spec.task.fields[field.name].gold if field.name else about.gold
             hand = hand_labels(rows, gold.sources if gold else (), source, about.sheet)
-            new = one.columns(tables[one.name], items, hand)
+            new = field.columns(tables[field.name], items, hand)
             heads += new.columns
             for row, own in zip(rows, new.iter_rows(), strict=True):
                 label, by, *others = own

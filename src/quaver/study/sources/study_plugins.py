@@ -80,7 +80,7 @@ class Measurement(NamedTuple):
         by = tuple(options.get("by", ()))
         mine = mine.changed(("every group", by), lambda frame: in_every_group(frame, by))
         estimates = self.plugin(mine if isinstance(self.plugin, Measure) else mine.frame, **options)
-        return [replace(one, cell={**one.cell, **self.named}) for one in estimates]
+        return [replace(estimate, cell={**estimate.cell, **self.named}) for estimate in estimates]
 
 
 class Plugins:
