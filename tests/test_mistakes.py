@@ -275,7 +275,7 @@ COMMANDS = {
     "one argument too many": (("status", "study.yaml", "other.yaml"), "other.yaml"),
     "a kind of study": (("init", "stabilty"), "'stability'?"),
     "half a function": (("run", "study.yaml", "--function", "fake"), "NAME=MODULE:FUNCTION"),
-    "a list": (("import", "texts.csv", "--coders", "anna,,ben"), "commas between"),
+    "a list": (("import", "texts.csv", "--coders", "anna,,ben"), "separated by commas"),
     "a level": (
         ("agreement", "a.csv", "--item", "i", "--rater", "r", "--label", "l", "--level", "rank"),
         "ordinal",

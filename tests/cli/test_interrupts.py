@@ -79,7 +79,7 @@ def test_a_command_that_waits_for_a_server_ends_by_itself(begun, then):
     }
     stopping, rest = interrupted(*begun(*asked[then]))
     assert stopping
-    assert "the same command goes on" in rest
+    assert "run the same command to continue" in rest
 
 
 def test_a_command_that_is_loading_ends_without_a_traceback(tmp_path):

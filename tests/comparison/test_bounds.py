@@ -127,7 +127,7 @@ def test_a_class_that_was_renamed_is_refused_and_not_left_out(before, tmp_path):
     renamed = {"m": lambda text, _: right(text, "").replace("legal", "law")}
     after = quaver.Study.open(tmp_path / "after", functions=renamed)
     after.run()
-    with pytest.raises(MeasureError, match="only one of the studies knows") as caught:
+    with pytest.raises(MeasureError, match="only one of the studies has") as caught:
         compare(before, after, fail_if=["loss"], resamples=100)
     assert caught.value.found == "law"
     assert "same code" in str(caught.value.fix)

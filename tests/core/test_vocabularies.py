@@ -87,7 +87,7 @@ def test_measured_numbers_are_no_labels_to_merge(tmp_path):
         {"id": range(200), "a": [n / 7 for n in range(200)], "b": [n / 7 + 0.01 for n in range(200)]}
     )
     frame.write_csv(tmp_path / "t.csv")
-    with pytest.raises(QuaverError, match="numbers that hardly meet") as caught:
+    with pytest.raises(QuaverError, match="numbers that hardly overlap") as caught:
         quaver.measure_agreement(tmp_path / "t.csv", item="id", label=["a", "b"], resamples=0)
     assert 'level="interval"' in str(caught.value)
     assert len(str(caught.value)) < 600

@@ -68,8 +68,8 @@ def test_kinds_of_errors(error, kind):
     ("error", "told"),
     [
         ("HTTP 429: slow down", "fewer"),
-        ("HTTP 503: upstream gone", "server runs"),
-        ("ConnectError: [Errno 111]", "server runs"),
+        ("HTTP 503: upstream gone", "server is running"),
+        ("ConnectError: [Errno 111]", "server is running"),
         ("context overflow: 5000 tokens", "shorten"),
         ("the reply is not JSON: 'x'", "log"),
         ("ValueError: bad", "repair"),

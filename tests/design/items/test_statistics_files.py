@@ -35,5 +35,5 @@ def test_what_is_unpacked_is_counted(packed, monkeypatch):
 
 def test_half_a_file_is_one_clear_error(packed):
     packed.write_bytes(packed.read_bytes()[:60])
-    with pytest.raises(QuaverError, match="no data frame"):
+    with pytest.raises(QuaverError, match="a single data frame"):
         statistics_files._read_r(packed)

@@ -90,9 +90,9 @@ def test_a_tree_needs_parents():
 @pytest.mark.parametrize(
     ("labels", "level", "problem"),
     [
-        ([{"code": "a", "parent": "b"}, {"code": "b", "parent": "a"}], "nominal", "falls under itself"),
-        ([{"code": "a", "parent": "a"}, "b"], "nominal", "falls under itself"),
-        (["a", "b"], "tree", "in no tree"),
+        ([{"code": "a", "parent": "b"}, {"code": "b", "parent": "a"}], "nominal", "is its own ancestor"),
+        ([{"code": "a", "parent": "a"}, "b"], "nominal", "is its own ancestor"),
+        (["a", "b"], "tree", "form no tree"),
     ],
 )
 def test_what_is_no_tree(labels, level, problem):

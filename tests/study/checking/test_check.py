@@ -140,7 +140,7 @@ def test_labels_that_follow_their_order_are_asked_in_several_orders(texts):
 @pytest.mark.parametrize("instruction", [None, "Is the author for or against?"])
 def test_prompts_that_only_open_otherwise_are_no_other_words(texts, instruction):
     found = quaver.check(texts, gold="stance", model=good, prompts=4, instruction=instruction)
-    assert ("openings of one instruction" in found.verdict.verdict) == (instruction is not None)
+    assert ("none of them rewords the instruction" in found.verdict.verdict) == (instruction is not None)
 
 
 def test_a_text_on_which_the_function_raises_is_in_the_verdict(texts):

@@ -120,4 +120,4 @@ def test_a_model_puts_the_instruction_in_other_words_and_they_are_shown_first(tm
         assert len(provider.sent) == written + 6 * 10 * 2
     study = quaver.Study.open(tmp_path / "texts-check")
     assert len({one.instruction for one in study.experiment.variants}) == 5
-    assert "openings of one instruction" not in study.verdict().verdict
+    assert "none of them rewords the instruction" not in study.verdict().verdict

@@ -191,7 +191,7 @@ def test_edits_of_the_labelled_copy_are_not_written_over(again):
     copy = Path("texts-labelled.csv")
     copy.write_text("mine", encoding="utf-8")
     for out in (None, again):
-        with pytest.raises(QuaverError, match="written over"):
+        with pytest.raises(QuaverError, match="overwritten"):
             labelled(again, **({"out": out} if out else {}))
     assert (labelled(again, out="other.csv").file, copy.read_text()) == (Path("other.csv"), "mine")
 
