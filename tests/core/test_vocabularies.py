@@ -1,4 +1,4 @@
-"""Sides whose labels hardly meet get no figure, but an error that proposes how to merge them."""
+"""Sides whose labels hardly overlap get no figure, but an error that proposes how to merge them."""
 
 import polars as pl
 import pytest
@@ -18,7 +18,7 @@ def test_an_import_stops_and_goes_on_with_the_merges_that_it_proposes(tmp_path):
     path = tmp_path / "t.csv"
     pl.DataFrame(rows(), schema=["id", "llm", "gold"], orient="row").write_csv(path)
     roles = {"item": "id", "label": "llm", "gold": "gold"}
-    with pytest.raises(QuaverError, match="hardly meet") as caught:
+    with pytest.raises(QuaverError, match="hardly overlap") as caught:
         quaver.import_annotations(path, tmp_path / "a", **roles)
     assert "positive=pos,negative=neg" in str(caught.value)
     assert not (tmp_path / "a").exists()
@@ -39,7 +39,7 @@ def test_agreement_stops_for_frames_and_files(tmp_path, kind):
     elif kind != "frame":
         data = tmp_path / f"t.{kind}"
         getattr(frame, f"write_{kind}")(data)
-    with pytest.raises(QuaverError, match="the labels of anna and of ben hardly meet"):
+    with pytest.raises(QuaverError, match="the labels of anna and of ben hardly overlap"):
         quaver.measure_agreement(data, **options)
     same = ("positive=pos", "negative=neg")
     assert quaver.measure_agreement(data, same=same, **options)[0].value == 1
@@ -53,7 +53,7 @@ def test_import_stops_for_coders_a_row_each(tmp_path, kind, gold):
     data = tmp_path / f"t.{kind}"
     getattr(long.join(wide.select("id", truth="anna"), on="id"), f"write_{kind}")(data)
     options = {"item": "id", "coder": "coder", "label": "code", **gold}
-    with pytest.raises(QuaverError, match="hardly meet"):
+    with pytest.raises(QuaverError, match="hardly overlap"):
         quaver.import_annotations(data, **options)
     quaver.import_annotations(data, same=("positive=pos", "negative=neg"), **options)
 
@@ -97,6 +97,6 @@ def test_many_labels_that_differ_are_no_list_of_merges(tmp_path):
     names = [f"{first}{second}" for first in "abcdef" for second in "uvwxyz"]
     rows = [(n, name, name.upper() + "!") for n, name in enumerate(names)]
     frame = pl.DataFrame(rows, schema=["id", "a", "b"], orient="row")
-    with pytest.raises(QuaverError, match="hardly meet") as caught:
+    with pytest.raises(QuaverError, match="hardly overlap") as caught:
         quaver.measure_agreement(frame, item="id", label=["a", "b"], resamples=0)
     assert "--same" not in str(caught.value)

@@ -333,7 +333,7 @@ def test_levels_of_a_knob_that_make_no_difference_are_named(heeds, tmp_path):
     assert states == {"sent" if heeds else "ignored"}
     assert [*found.status().idle_knobs] == ([] if heeds else told)
     assert ("which made no difference" in found.paper().details) is not heeds
-    assert ("its 3 levels are repeats" in found.verdict().moves) is not heeds
+    assert ("its 3 levels count as repeats" in found.verdict().moves) is not heeds
     shares = found.measure("strict_stability", by=["temperature"])
     assert [one.value for one in shares] == ([None] * 3 if heeds else [1.0])
 

@@ -72,7 +72,7 @@ def test_kinds_of_errors(error, kind):
         ("ConnectError: [Errno 111]", "server is running"),
         ("context overflow: 5000 tokens", "shorten"),
         ("the reply is not JSON: 'x'", "log"),
-        ("ValueError: bad", "repair"),
+        ("ValueError: bad", "fix the function"),
         (None, "ask again"),
     ],
 )

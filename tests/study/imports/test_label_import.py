@@ -291,7 +291,7 @@ def test_what_is_no_label_is_named(tmp_path):
             LONG,
             {"item": "doc", "label": "code", "gold": "who"},
             QuaverError,
-            "the labels of code and of who hardly meet",
+            "the labels of code and of who hardly overlap",
         ),
         ("item,label,code\n1,a,b\n2,b,a\n", None, QuaverError, "several columns could be the label"),
         ("item,label\n1,a\n2,a\n", None, QuaverError, "fewer than two labels"),
@@ -421,7 +421,7 @@ def test_what_people_drew_at_random_says_which_models_labels_to_accept(tmp_path)
     [
         ({"confidence": ("c1",)}, "one column for each"),
         ({"confidence": ("c1", "h1")}, "named twice"),
-        ({"confidence": ("c1", "id")}, "no confidence"),
+        ({"confidence": ("c1", "id")}, "not a confidence"),
     ],
 )
 def test_confidence_that_fits_no_model_is_one_error(wrong, problem, tmp_path):
