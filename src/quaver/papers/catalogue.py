@@ -138,7 +138,7 @@ def _made(stored: Any, kind: TableKind, items: Sequence[str], *, intervals: bool
 
     def made() -> list[Any]:
         answers = answers_of(studies, intervals=intervals)
-        known = {str(item) for one in answers for item in one.frame["item"].unique()} if items else ()
+        known = {str(item) for answer in answers for item in answer.frame["item"].unique()} if items else ()
         for item in items:
             _check("item", item, dict.fromkeys(sorted(known)))
         return kind.make(answers, *([items] if items else [])).as_document()

@@ -118,7 +118,7 @@ def lengths(answers: Answers) -> Rows:
 
 def _fixed_at(answers: StoredAnswers, fixed: Mapping[str, int], factor: str, level: str) -> float | None:
     """The mean of a level's fixed words."""
-    return average(fixed[one.id] for one in answers.variants if one.factors.get(factor) == level)
+    return average(fixed[variant.id] for variant in answers.variants if variant.factors.get(factor) == level)
 
 
 def _per_call(parts: pl.DataFrame) -> dict[tuple[str, str], tuple[float | None, ...]]:

@@ -237,17 +237,17 @@ def subsamples(answers: Answers) -> Rows:
 
 def between_models(answers: Answers) -> Rows:
     """Each pair of models: α between them, each one's stability, and the difference."""
-    for one in answers:
-        for pair in combinations(one.models, 2):
-            both = rows_with(one.again, "model", pair)
-            between = one.take("inter_model", both, by=[], missing=one.unlabelled)[0]
+    for answer in answers:
+        for pair in combinations(answer.models, 2):
+            both = rows_with(answer.again, "model", pair)
+            between = answer.take("inter_model", both, by=[], missing=answer.unlabelled)[0]
             first, second = (
-                one.one("intra_pss", model, one.again, missing=one.unlabelled, keep_draws=True)
+                answer.one("intra_pss", model, answer.again, missing=answer.unlabelled, keep_draws=True)
                 for model in pair
             )
-            differences = paired_differences([second], [first], Resampling(seed=one.study.spec.seed))
+            differences = paired_differences([second], [first], Resampling(seed=answer.study.spec.seed))
             less = next(iter(differences), UNKNOWN)
-            yield one.name, *pair, between, first, second, less, less.details.get("p")
+            yield answer.name, *pair, between, first, second, less, less.details.get("p")
 
 
 def poor_prompts(answers: Answers) -> Sequence[Sequence[Value]]:
@@ -284,9 +284,9 @@ _COUNTS = ("calls", "prompt_tokens", "completion_tokens")
 def _spent(answers: Answers) -> tuple[list[tuple[Any, ...]], tuple[float, ...]]:
     """Data set, model, calls, tokens and money of each, and the sums; NaN where a part is not known."""
     rows = [
-        (one.name, paid_model(cost), *map(cost.get, _COUNTS), *_money(one, cost))
-        for one in answers
-        for cost in one.costs().to_dicts()
+        (answer.name, paid_model(cost), *map(cost.get, _COUNTS), *_money(answer, cost))
+        for answer in answers
+        for cost in answer.costs().to_dicts()
     ]
     known = [tuple(_UNDEFINED if value is None else value for value in row) for row in rows]
     return known, tuple(map(sum, [*zip(*known, strict=True)][2:])) or (0.0,) * 6
