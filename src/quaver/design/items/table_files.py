@@ -137,11 +137,11 @@ def _translated(path: Path, encoding: str, hint: str) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise ItemError(
-            "there is no such file of items",
+            "there is no such file",
             where=str(path),
             expected="a file",
             found="nothing",
-            fix=f"{_nearest_file(path)}paths are relative to the study file",
+            fix=f"{_nearest_file(path)}a study file's paths begin where it is, a command's in this folder",
         ) from None
     except UnicodeError as error:
         raise ItemError(
