@@ -46,7 +46,6 @@ GROUPS = (
             "quaver.study.gold_sample.study_gold.StudyGold",
             "quaver.study.gold_sample.gold_options.GoldOptions",
             "quaver.study.gold_sample.gold_plan.GoldRound",
-            "quaver.study.gold_sample.gold_status.GoldTaken",
             "quaver.study.gold_sample.gold_status.GoldStatus",
             "quaver.collect.run.progress.Outcome",
             "quaver.study.collection.study_status.StudyStatus",

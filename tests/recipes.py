@@ -88,7 +88,7 @@ _VARIANTS: Mapping[str, Recipe] = {
     ),
     "label_order": Recipe({"orders": "rotations"}),
     "option_order": Recipe(prompt=replace(PROMPT, answers={"pos": "A", "neg": "B"})),
-    "paraphrases": Recipe({"engine": "surface", "k": 2}, rewords=True),
+    "paraphrases": Recipe({"engine": "surface", "k": 2}),
     "prompts": Recipe(
         {
             "prompts": {
@@ -100,9 +100,7 @@ _VARIANTS: Mapping[str, Recipe] = {
         }
     ),
     "shots": Recipe({"k": [0, 1, 2]}, original={"shots": "0-shot"}),
-    "instructions": Recipe(
-        {"texts": {"plain": "Good or bad?", "polite": "Would you say good or bad?"}}, rewords=True
-    ),
+    "instructions": Recipe({"texts": {"plain": "Good or bad?", "polite": "Would you say good or bad?"}}),
 }
 _PARAPHRASERS: Mapping[str, Recipe] = {
     "file": Recipe(
@@ -130,6 +128,5 @@ RECIPES: Recipes = {
     "evaluators": {"pattern": Recipe({"pattern": r"(?i)label\W+(\w+)"})},
     "items": {
         "anes96": Recipe(),
-        "hf": Recipe(skip="it fetches a data set, which its own tests do not"),
     },
 }

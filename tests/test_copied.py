@@ -141,7 +141,7 @@ def walked(tmp_path_factory):
         f"quaver bundle {study}",
         f"quaver verify {shell(CHECK + '.quaver.zip')}",
         f"quaver compare {study} --by instruction",
-        f"quaver init --from {table} 'meine Studie.yaml'",
+        "quaver init stability 'meine Studie.yaml'",
     ):
         crawl(terminal, line, {"FUNCTION": "label", "MODULE": "annotate"})
     return terminal

@@ -68,6 +68,6 @@ def test_prompts_share_what_they_have_in_common(study):
     plan = study.plan()
     (model,) = plan.models
     assert model.known
-    assert model.cost.high == 0
+    assert model["most_cost"] == 0
     assert model.stored == model.calls == plan.calls
     assert model.new_tokens < model.prompt_tokens / 10

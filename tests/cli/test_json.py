@@ -36,7 +36,7 @@ WORDS = {
     "bundle": "bundle one --out one.quaver.zip",
     "verify": "verify one.quaver.zip",
     "watch": "watch one",
-    "init": "init --from texts.csv --gold stance new.yaml",
+    "init": "init stability new.yaml",
     "import": "import coded.csv --item id --coders anna,ben",
     "agreement": "agreement coded.csv --label anna --label ben",
 }

@@ -61,7 +61,6 @@ SHOWN = [
     ("verify", "study.zip"),
     ("agreement", "ratings.csv", "--item", "id", "--label", "label", "--coder", "who"),
     ("init", "--list"),
-    ("init", "--from", "remarks.csv", "begun/remarks.yaml"),
     ("import", "ratings.csv", "imported", "--label", "label"),
     CHECK,
     ("label", "remarks.csv", "--function", "functions:moved", "--check", "checked"),

@@ -3,20 +3,47 @@
 from __future__ import annotations
 
 import inspect
-from typing import Annotated, Any, TypedDict
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import pytest
-from typing_extensions import Unpack
+from typing_extensions import TypedDict, Unpack
 
 from quaver.core.arguments import guarded, taking
-from quaver.core.options import Option, with_defaults
+from quaver.core.options import Option, options_in, with_defaults
 from quaver.errors import QuaverError, UnknownName
 
 
 class Options(TypedDict, total=False):
-    size: Annotated[int, Option("How many.", 50, least=1)]
-    share: Annotated[float | None, Option("What part.", above=0, most=1)]
-    name: Annotated[str | None, Option("What it is called.")]
+    """Some.
+
+    Attributes:
+        size: How many. More is slower.
+        share: What part, such as 0.5.
+    """
+
+    size: Annotated[int, Option(50, least=1)]
+    share: Annotated[float | None, Option(above=0, most=1)]
+    name: str | None
+
+
+class More(Options, total=False):
+    """More.
+
+    Attributes:
+        parts: Which parts:
+            a,b.
+    """
+
+    parts: Sequence[str]
+    whole: bool
+
+
+def test_what_is_said_of_an_option_is_the_first_sentence_of_the_docstring():
+    found = {name: option.help for name, (_, option) in options_in(More).items()}
+    assert (found["size"], found["share"]) == ("How many.", "What part, such as 0.5.")
+    assert (found["name"], found["parts"]) == ("", "Which parts: a,b.")
+    assert with_defaults(More, {}) == {"size": 50, "share": None, "name": None, "parts": (), "whole": False}
 
 
 @guarded

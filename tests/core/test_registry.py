@@ -30,7 +30,7 @@ ENTRIES = """\
 [quaver.models]
 echo = shouting:Echo
 [quaver.variants]
-shouting = shouting:Shouting
+shouting = shouting:shouting
 [quaver.items]
 greetings = shouting:greetings
 [quaver.measures]
@@ -69,7 +69,7 @@ def test_a_third_partys_package_of_one_file_takes_part(install, tmp_path):
     assert frame["label"].to_list() == ["kind"] * 6
     (loud,) = [variant for variant in study.experiment.variants if variant.factors["loudness"] == "loud"]
     assert loud.instruction == "IS THIS KIND?!!!"
-    assert study.plan().models[0].known
+    assert study.plan().models[0]["counted"]
 
 
 def test_a_third_partys_measure_is_shown_sized_and_compared_as_it_declares(install, tmp_path):
@@ -117,7 +117,7 @@ def test_its_options_are_checked_like_quavers_own(install, tmp_path):
 
 
 def test_two_packages_of_one_name_are_named(install):
-    install("one-package", "[quaver.evaluators]\nshouting = shouting:Shouting\n")
+    install("one-package", "[quaver.evaluators]\nshouting = shouting:shouting\n")
     install("other-package", "[quaver.evaluators]\nshouting = shouting:Echo\n")
     with pytest.raises(QuaverError, match="'shouting' among the evaluators") as caught:
         registry.load("evaluators", "shouting")

@@ -11,8 +11,8 @@ def family(name):
 
 def test_families_are_crossed_in_full_in_either_order():
     found = {name: family(name) for name in ("instructions", "prompts")}
-    one = cross(PROMPT, {f.factor: f.levels(context()) for f in found.values()})
-    other = cross(PROMPT, {f.factor: f.levels(context()) for f in reversed(found.values())})
+    one = cross(PROMPT, {f.func.factor: f(context()) for f in found.values()})
+    other = cross(PROMPT, {f.func.factor: f(context()) for f in reversed(found.values())})
     assert len(one) == len(other) == 12
     assert one[0].id == "paraphrase=original,version=original"
     assert one[-1].id == "paraphrase=polite,version=moved"

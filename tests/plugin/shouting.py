@@ -9,7 +9,7 @@ from typing import Any
 
 from quaver.core.model import Abilities, Answered
 from quaver.core.records import Message, Request, Response, Variant
-from quaver.design.factor_levels import ORIGINAL, LevelOfFactor
+from quaver.design.factor_levels import ORIGINAL, LevelOfFactor, family
 from quaver.design.paraphrase.paraphraser import PromptContext
 from quaver.estimation.declaration import measure
 from quaver.estimation.means import share_of
@@ -52,24 +52,17 @@ class Echo:
         """Nothing to let go of."""
 
 
-class Shouting:
-    """The instruction in capitals."""
+@family("loudness")
+def shouting(context: PromptContext, *, marks: int = 1) -> Sequence[LevelOfFactor]:
+    """The instruction as it is, and in capitals."""
 
-    factor = "loudness"
+    def shout(variant: Variant) -> Variant:
+        return replace(variant, instruction=variant.instruction.upper() + "!" * marks)
 
-    def __init__(self, marks: int = 1) -> None:
-        self._marks = marks
-
-    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
-        """As it is, and shouted."""
-
-        def shout(variant: Variant) -> Variant:
-            return replace(variant, instruction=variant.instruction.upper() + "!" * self._marks)
-
-        return [
-            LevelOfFactor(ORIGINAL, lambda variant: variant),
-            LevelOfFactor("loud", shout, {"by": "rule"}),
-        ]
+    return [
+        LevelOfFactor(ORIGINAL, lambda variant: variant),
+        LevelOfFactor("loud", shout, {"by": "rule"}),
+    ]
 
 
 @measure(

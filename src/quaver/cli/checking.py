@@ -72,13 +72,13 @@ def check_command(
     about(prepared.file.parent, given)
     say_taken(prepared.taken, file.name)
     screen.print()
-    if prepared.design.writer:
+    if prepared.design["writer"]:
         _show_paraphrases(prepared, yes=yes, agreed=yes or bool(options["budget"]))
     experiment, design = prepared.study.experiment, prepared.design
-    forms = f"{design.forms:,} instructions{', labels in 2 orders' * design.reorders}"
-    prompts = f"{design.prompts:,} prompts ({forms})" if design.prompts > 1 else "1 prompt"
+    forms = f"{design['forms']:,} instructions{', labels in 2 orders' * design['reorders']}"
+    prompts = f"{design['prompts']:,} prompts ({forms})" if design["prompts"] > 1 else "1 prompt"
     say(
-        f"{len(experiment.items):,} texts × {prompts} × {design.repeats:,} times = "
+        f"{len(experiment.items):,} texts × {prompts} × {design['repeats']:,} times = "
         f"{experiment.calls:,} calls."
     )
     later = whole("To continue later: quaver run STUDY")
@@ -111,7 +111,7 @@ def _show_paraphrases(prepared: Check, *, yes: bool, agreed: bool) -> None:
     if study.source.lacks_paraphrases and not agreed and spends(study):
         if not sys.stdin.isatty():
             raise consent_missing(study.plan())
-        what = f"Have a model write {count(prepared.design.written, 'paraphrase')} of the instruction?"
+        what = f"Have a model write {count(prepared.design['written'], 'paraphrase')} of the instruction?"
         if not typer.confirm(what, default=False, err=True):
             raise typer.Exit(1)
     study.variants.make(watch=say_making)
@@ -151,14 +151,14 @@ def _next(card: Card, prepared: Check, path: Path, function: str | None) -> str:
     steps: dict[NextStep, str] = {
         "run": "quaver run STUDY",
         "ask again": "quaver run STUDY --retry-errors",
-        "add prompts": f"{inside * prepared.design.in_function}{_again('--prompts', 20)}",
+        "add prompts": f"{inside * prepared.design['in_function']}{_again('--prompts', 20)}",
         "choose the evaluator": _again("--evaluator", READERS[0]),
         "label the rest": label,
         "keep this prompt": label,
         "label by hand": f"{label} --error 5%",
         "label more by hand": f"{label} --error 5%",
     }
-    if sample := prepared.design.sample:
+    if sample := prepared.design["sample"]:
         rows = prepared.table.rows
         steps["add items"] = _again("--n", worst.needed if sample < worst.needed < rows else rows)
     if card.step in steps:
@@ -186,7 +186,7 @@ def _ask(study: Study, what: str, *, yes: bool, later: str, batch: bool = False)
     if not left:
         say(f"{what}: all {plan.calls:,} calls are answered already.")
         return "finished"
-    models = ", ".join(forecast.model for forecast in plan.models)
+    models = ", ".join(one["model"] for one in plan.models)
     cost = f" for {plan.costs}" if costly else ""
     time = "" if plan.seconds is None or plan.seconds < 1 else f", in about {duration(plan.seconds)}"
     say(f"{what}: {left:,} of {plan.calls:,} calls are left to ask of {models}{cost}{time}.")

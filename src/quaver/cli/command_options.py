@@ -50,12 +50,6 @@ YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Answer every quest
 LevelOption = Annotated[
     Level, typer.Option(help="Level of measurement; jaccard or masi for cells such as a;b.")
 ]
-SeparatorOption = Annotated[
-    str | None, typer.Option(help=r"The separator between cells, if it is not a comma: ';', '\t'.")
-]
-SheetOption = Annotated[
-    str | None, typer.Option(help="The sheet of a spreadsheet, where several hold a table.")
-]
 
 
 def separator_of(option: str | None) -> str | None:

@@ -38,7 +38,7 @@ from quaver.cli.console import (
 )
 from quaver.cli.run_display import phase, say_making, show_outcome, watching
 from quaver.collect.store.store_lock import stopping
-from quaver.core.number_format import percent, promised, short_name
+from quaver.core.number_format import count, percent, promised, short_name
 from quaver.core.replaced_file import replace_document
 from quaver.errors import QuaverError, StoreError
 from quaver.study.gold_sample.gold_options import GoldOptions
@@ -291,7 +291,8 @@ def gold_command(
         files = gold.adjudicate(adjudicate, rule=rule, form=form)  # type: ignore[arg-type]
     for path in take or ():
         taken = gold.take(path, coder=coder, apart=apart)
-        say(f"{path}: {taken}")
+        changed = f", {taken.changed:,} changed" if taken.changed else ""
+        say(f"{path}: {count(taken.new, 'new label')}{changed}")
     _report(gold, found, files)
     if files:
         is_sheet = len(files) == 1 and form == "xlsx"  # other forms have a list of codes beside

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -32,7 +30,6 @@ from quaver.cli.run_display import (
 )
 from quaver.collect.store.store_lock import stopping
 from quaver.core.number_format import duration, moment
-from quaver.errors import QuaverError
 
 if TYPE_CHECKING:
     from quaver.core.variant_display import Change
@@ -133,17 +130,17 @@ _PLANNED = (
     *("model", "calls", "prompts", "prompt tokens", "read once"),
     *("answers, at most", "time left", "cost left"),
 )
+_SHOWN = ("model", "calls", "prompts", "prompt_tokens", "tokens_read_once", "most_answer_tokens")
 
 
 def _show_plan(plan: Forecast) -> None:
     tell = printer("plan")
     tell("head", plan)
     rows = []
-    for model in plan.models:
-        time_left = "done" if model.stored == model.calls else duration(model.seconds)
-        cost_left = "unknown" if model.cost is None else str(model.cost)
-        tokens = model.prompt_tokens, model.new_tokens, model.answer_tokens
-        rows.append((model.model, model.calls, model.prompts, *tokens, time_left, cost_left))
+    for one in plan.models:
+        time_left = "done" if one["answered"] == one["calls"] else duration(one["seconds_left"])
+        cost_left = "unknown" if one["most_cost"] is None else one["cost"]
+        rows.append((*map(one.get, _SHOWN), time_left, cost_left))
     screen.print(table(_PLANNED, rows))
     for text in ("batches", "notes", "doubts"):
         tell(text, plan)
@@ -156,9 +153,6 @@ def run_command(
     wait: bool = False,
     cancel_batches: bool = False,
     on: str = "",
-    address: str = "",
-    workers: Annotated[int, typer.Option(show_default=False)] = 0,
-    gpus_per_worker: Annotated[float, typer.Option(show_default=False)] = 0.0,
     small: bool = False,
     function: FunctionOption = None,
 ) -> None:
@@ -172,21 +166,16 @@ def run_command(
       batch: Ask in the providers' batches where there are any: half the price, within a day.
       wait: Stay until every batch is over, and collect it.
       cancel_batches: Ask nothing; end every batch that is out and store what it answered.
-      on: Where models are asked: here, or ray for the workers of a Ray cluster.
-      address: The Ray cluster's address; RAY_ADDRESS or this machine if left out.
-      workers: Ray workers a model; as many as fit if left out.
-      gpus_per_worker: GPUs that each Ray worker has for itself.
+      on: Where models are asked: here, or ray for the workers of a Ray cluster, as `run` says in the file.
       small: Run the small version that the study file describes.
 
     Examples:
       quaver run study.yaml
       quaver run study.yaml --small
       quaver run study.yaml --batch
-      quaver run study.yaml --on ray --workers 16
+      quaver run study.yaml --on ray
       quaver run study.yaml --function mine=annotate:label
     """
-    where = {"on": on, "address": address, "workers": workers, "gpus_per_worker": gpus_per_worker}
-    where = {name: value for name, value in where.items() if value}
     documents = dict[str, dict[str, Any]]()
     for name, opened in studies_of(study, function, small=small).items():
         say_heading("Study", name)
@@ -202,7 +191,7 @@ def run_command(
                 batch=batch,
                 wait=wait,
                 cancel_batches=cancel_batches,
-                where=where,
+                where={"on": on} if on else {},
                 watch=watch,
             )
         say_verdict(opened, show_outcome(outcome, opened))
@@ -248,12 +237,12 @@ def _show(opened: Study) -> None:
 
 
 def _show_batches(status: StudyStatus) -> None:
-    from quaver.study.collection.forecast import Range
+    from quaver.study.collection.forecast import in_dollars
 
     rows = []
     for batch in status.batches:
         expires = moment(batch["expires"]) if batch["expires"] else "unknown"
-        cost = "unknown" if batch["money"] is None else str(Range(batch["money"], batch["money"]))
+        cost = "unknown" if batch["money"] is None else in_dollars((batch["money"], batch["money"], None))
         name = batch["remote"] or batch["name"]
         about = batch["model"], name, batch["state"], batch["calls"], batch["done"]
         rows.append((*about, moment(batch["since"]), expires, cost))
@@ -269,8 +258,6 @@ def watch_command(
     parts: NumberOption = None,
     first: Annotated[int | None, typer.Option(min=2)] = None,
     whole: bool = False,
-    every: str = "",
-    looks: NumberOption = None,
     renew: bool = False,
     function: FunctionOption = None,
 ) -> None:
@@ -284,37 +271,20 @@ def watch_command(
       parts: Looks that it takes to ask every prompt of the canary (10).
       first: How often each prompt is asked on the first occasion (6).
       whole: Ask for whole answers, not for one token.
-      every: Look again and again, this long apart: 30m, 2h, 1d. Ends at an alarm.
-      looks: With --every: how many looks.
       renew: Begin a new watch; the old one stays beside it.
 
     Examples:
       quaver watch study.yaml
-      quaver watch study.yaml --every 2h
       quaver watch study.yaml --json > message.json
     """
     from quaver.watch.occasions import FIRST, PARTS, PROMPTS, CanaryOptions
     from quaver.watch.watching import watch
 
-    pause = _seconds(every) if every else 0.0
     options = None
     if prompts or parts or first or whole:
         options = CanaryOptions(prompts or PROMPTS, parts or PARTS, first or FIRST, whole=whole)
-    taken = 0
-    while True:
-        found = watch(open_study(study, function), options, renew=renew and not taken)
-        taken += 1
-        say(found.text)
-        give(found.document)
-        if found.alarms:
-            raise typer.Exit(1)
-        if not every or taken == looks:
-            return
-        time.sleep(pause)
-
-
-def _seconds(text: str) -> float:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smhd])", text.strip())
-    if match is None:
-        raise QuaverError("not a length of time", where="--every", expected="30m, 2h or 1d", found=text)
-    return float(match[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[match[2]]
+    found = watch(open_study(study, function), options, renew=renew)
+    say(found.text)
+    give(found.document)
+    if found.alarms:
+        raise typer.Exit(1)

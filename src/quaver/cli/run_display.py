@@ -205,9 +205,9 @@ def show_outcome(outcome: Outcome, study: Study) -> StudyStatus:
 
 def print_status(text: str, *about: Any) -> None:
     """Print a text about how far a study is, one of those in ``status.txt``."""
-    from quaver.study.collection.forecast import Range
+    from quaver.study.collection.forecast import in_dollars
 
-    printer("status", Range=Range)(text, *about)
+    printer("status", in_dollars=in_dollars)(text, *about)
 
 
 def say_verdict(study: Study, status: StudyStatus) -> None:

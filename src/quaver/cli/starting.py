@@ -6,7 +6,7 @@ import shlex
 import webbrowser
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from typing_extensions import Unpack
@@ -17,10 +17,6 @@ from quaver.cli.command_options import (
     FileArgument,
     FolderArgument,
     PortOption,
-    SeparatorOption,
-    SheetOption,
-    parts,
-    separator_of,
     with_options,
 )
 from quaver.cli.console import give, gives, say, say_command, say_taken, screen, table, taken_document
@@ -115,37 +111,17 @@ def init_command(
         ),
     ] = None,
     path: FolderArgument = None,
-    source: Annotated[Path | None, typer.Option("--from", metavar="FILE")] = None,
-    text: str | None = None,
-    labels: str | None = None,
-    gold: str | None = None,
-    coders: str | None = None,
-    fields: str | None = None,
-    model: str | None = None,
-    encoding: str | None = None,
-    separator: SeparatorOption = None,
-    sheet: SheetOption = None,
     list_: bool = False,
 ) -> None:
     """Write a study file to start from.
 
-    With a table of your own, the file names its columns and labels. With a kind of study, it is ready to run.
-    Without either, it is a study of stability.
+    It is ready to run. Of a table of your own, `quaver check` writes a study file.
 
     Options:
       path: The file to write; by default KIND.yaml or study.yaml; - prints it.
-      source: Write it for this table: CSV, XLSX, ODS, Parquet.
-      text: With --from: the column of texts.
-      labels: With --from: the labels: "favor, against".
-      gold: With --from: the column of gold labels.
-      coders: With --from: the coders' columns: anna,ben.
-      fields: With --from: the columns of several variables: tone,topics.
-      model: With --from: PROVIDER/MODEL, as in check.
-      encoding: With --from: encoding of a text file.
       list_: List the kinds of study and the papers.
 
     Examples:
-      quaver init --from texts.xlsx --text tweet --labels "favor, against, none"
       quaver init
       quaver init --list
       quaver init stability
@@ -160,35 +136,9 @@ def init_command(
         return
     if kind is not None and path is None and (kind == "-" or Path(kind).suffix):
         path, kind = Path(kind), None  # the default, under a name of its own
-    if source is None:
-        path = path or Path(f"{kind or 'study'}.yaml")
-        then = f"For a first look: quaver run {shlex.quote(str(path))} --small"
-        _write(path, study_of_kind(kind or KINDS[0]), then)
-        return
-    if kind is not None:
-        raise QuaverError(
-            "a study file is made for a table or of a kind, not both",
-            where="--from",
-            found=f"the kind {kind}",
-            fix="leave one of them out",
-        )
-    asked = {"text": text, "gold": gold, "model": model, "encoding": encoding, "sheet": sheet}
-    asked["separator"] = separator_of(separator)
-    lists = {"labels": labels, "coders": coders, "fields": fields}
-    given = asked | {name: parts(one, f"--{name}") for name, one in lists.items()}
-    _from_table(source, path, {name: one for name, one in given.items() if one})
-
-
-def _from_table(source: Path, path: Path | None, given: dict[str, Any]) -> None:
-    """Write the study file of a table, and show what its columns were taken for."""
-    from quaver.study.checking.check_design import starting_file
-
-    path, beside = path or Path(f"{source.stem}.yaml"), Path(f"{source.stem}.yaml")
-    is_printed = str(path) == "-"
-    made, decisions = starting_file(source, beside if is_printed else path, **given)
-    if not is_printed:
-        say_taken(decisions, source.name)
-    _write(path, made, f"Edit it, then: quaver plan {shlex.quote(str(path))}")
+    path = path or Path(f"{kind or 'study'}.yaml")
+    then = f"For a first look: quaver run {shlex.quote(str(path))} --small"
+    _write(path, study_of_kind(kind or KINDS[0]), then)
 
 
 def _write(path: Path, text: str, then: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 import polars as pl
 
@@ -151,22 +151,12 @@ SHOWN = 5
 """How many of these values an evaluator may be shown."""
 
 
-class AnswerColumns(NamedTuple):
-    """What came back, a column for each value that an evaluator may be shown."""
-
-    texts: Sequence[str] = ()
-    finishes: Sequence[Any] = ()
-    errors: Sequence[str | None] = ()
-    thinkings: Sequence[str | None] = ()
-    tokens: Sequence[Any] = ()
-
-
 class AnswerRows:
     """Some answers with their places in the design; iterating gives each as a `Row`.
 
     Args:
         places: The positions of their conditions, those of their items, and which repeat each is.
-        said: What came back.
+        said: What came back, a column for each value that an evaluator may be shown.
         about: What the answers said that follow-ups quote, None for an answer that is no such follow-up;
             None where no answer is.
         whole: Makes the response at a place among the answers.
@@ -179,7 +169,7 @@ class AnswerRows:
     def __init__(
         self,
         places: Sequence[Sequence[int]],
-        said: AnswerColumns,
+        said: Sequence[Sequence[Any]],
         about: Sequence[Values | None] | None,
         whole: Callable[[int], Response],
         quoted: Callable[[int], Response],
@@ -193,7 +183,7 @@ class AnswerRows:
     def of(cls, rows: Sequence[Row]) -> AnswerRows:
         """The answers in rows."""
         conditions, items, repeats, responses, about = zip(*rows, strict=True) if rows else ((),) * 5
-        said = AnswerColumns(*zip(*map(_values, responses), strict=True)) if rows else AnswerColumns()
+        said = [*zip(*map(_values, responses), strict=True)] or [()] * SHOWN
         quoted = [None if one is None else _values(one) for one in about] if any(about) else None
         places = conditions, items, repeats
         return cls(places, said, quoted, responses.__getitem__, about.__getitem__)
@@ -213,7 +203,7 @@ class AnswerRows:
         position = (self.conditions, self.items, self.repeats)
         return AnswerRows(
             [[column[index] for index in places] for column in position],
-            AnswerColumns._make([column[index] for index in places] for column in self.said),
+            [[column[index] for index in places] for column in self.said],
             self.about and [self.about[index] for index in places],
             lambda index: self.whole(places[index]),
             lambda index: self._quoted(places[index]),

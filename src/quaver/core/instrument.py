@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 State = Literal["sent", "honoured", "ignored", "capped", "refused", "dropped"]
 """``sent``: the reply does not show whether it counted; ``honoured``, ``ignored``: the reply shows that it
@@ -30,29 +30,15 @@ KNOBS: Final = (
 _MARK = ', {"instrument": '
 
 
-class Knob(NamedTuple):
-    """What became of one knob.
-
-    Attributes:
-        asked: The value that the study asks for; None where it asks for none.
-        sent: The value in the request; None where there is none, so that the provider's default counts.
-        state: What the request and its reply show.
-    """
-
-    asked: Any
-    sent: Any
-    state: State
-
-    @property
-    def reached(self) -> bool:
-        """Whether the server was asked for it, and nothing shows that it was ignored."""
-        return self.state in ("sent", "honoured", "capped")
+Knob = tuple[Any, Any, State]
+"""What became of one knob: the value that the study asks for, or None; the value in the request, or None, so
+that the provider's default counts; and what the request and its reply show."""
 
 
 def record_of(knobs: Mapping[str, Knob], host: str = "", api: str = "") -> str:
     """A record as JSON: the knobs in order, the host that answered, the API.
 
-    >>> record_of({"temperature": Knob(0.0, None, "refused")}, host="Together")
+    >>> record_of({"temperature": (0.0, None, "refused")}, host="Together")
     '{"instrument": {"temperature": [0.0, null, "refused"]}, "host": "Together"}'
     """
     about = {name: value for name, value in (("host", host), ("api", api)) if value}
@@ -91,8 +77,7 @@ def record_in(terms: str | None) -> dict[str, Any]:
     if (record := record_text(terms)) is None:
         return {}
     found = json.loads(record)
-    knobs = {name: Knob(*values) for name, values in found["instrument"].items()}
-    return {"knobs": knobs, "host": found.get("host", ""), "api": found.get("api", "")}
+    return {"knobs": found["instrument"], "host": found.get("host", ""), "api": found.get("api", "")}
 
 
 def idle_knobs(instruments: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str, int]]:

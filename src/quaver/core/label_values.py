@@ -284,12 +284,9 @@ class CellReader:
     Args:
         labels: Its label set.
         also: Other texts of cells, each with its label, or None where it stands for no label.
-        unlabelled: More texts that stand for no label.
     """
 
-    def __init__(
-        self, labels: LabelSet, also: Mapping[str, str | None] | None = None, unlabelled: Iterable[str] = ()
-    ) -> None:
+    def __init__(self, labels: LabelSet, also: Mapping[str, str | None] | None = None) -> None:
         self._labels, also = labels, also or {}
         self._is_number, self._several = labels.are_numbers, labels.level in OF_SETS
         single = single_labels(labels)
@@ -297,7 +294,7 @@ class CellReader:
         self._known = [*also, *self._codes]
         none = [text for text, code in also.items() if code is None]
         given = {text: code for text, code in also.items() if code is not None}
-        self._cells = LabelCells(single, given, [*none, *unlabelled], labels.level)
+        self._cells = LabelCells(single, given, none, labels.level)
 
     def read(self, cell: Any, where: str = "") -> Reading | None:
         """The meaning of a cell; None where it has none.

@@ -6,22 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any
-
-from pydantic import BaseModel, ConfigDict
+from typing import Any, TypeVar
 
 from quaver.core.column_names import column_of
 from quaver.core.records import Variant
 from quaver.errors import SpecError, UnknownName
-
-
-class Options(BaseModel):
-    """The options of a family of prompt variants, or of one of its parts; unknown ones are errors."""
-
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, coerce_numbers_to_str=True, use_attribute_docstrings=True
-    )
-
 
 ORIGINAL = "original"
 """The level that leaves the study file's own prompt as it is."""
@@ -62,6 +51,26 @@ def level(
     parts = {} if edit is None or callable(edit) else dict(edit)
     change = edit if callable(edit) else lambda variant: replace(variant, **parts)
     return LevelOfFactor(name, change, {"parent": ORIGINAL, **origin}, turn=turn, covariates=covariates or {})
+
+
+LevelsT = TypeVar("LevelsT", bound=Callable[..., Sequence[LevelOfFactor]])
+
+
+def family(factor: str, *, rewords: bool = False) -> Callable[[LevelsT], LevelsT]:
+    """Declares a function that gives levels a family of prompt variants.
+
+    Args:
+        factor: The column of the annotation frame for its level, unless the study names another; empty if the
+            levels' own columns say everything: their names then consist of these.
+        rewords: Whether it rewords the instruction: the meaning of its levels is then compared with the
+            original's.
+    """
+
+    def declared(levels: LevelsT) -> LevelsT:
+        levels.factor, levels.rewords = factor, rewords  # type: ignore[attr-defined]
+        return levels
+
+    return declared
 
 
 def check_names(kind: str, names: Iterable[str], known: Collection[str], where: str) -> None:

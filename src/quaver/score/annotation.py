@@ -423,12 +423,12 @@ def _shown(rows: AnswerRows, reads: str) -> list[Iterable[Any]]:
     """What evaluators are shown, in columns that make a key; of whole responses, every one."""
     if reads == "response":
         return [range(len(rows))]
-    said = rows.said
-    thought = map(bool, said.thinkings) if any(said.thinkings) else repeat(False, len(rows))
-    columns: list[Iterable[Any]] = [said.texts, said.finishes, said.errors, thought]
+    texts, finishes, errors, thinkings, tokens = rows.said
+    thought = map(bool, thinkings) if any(thinkings) else repeat(False, len(rows))
+    columns: list[Iterable[Any]] = [texts, finishes, errors, thought]
     if reads == "text":
         return columns
-    columns.append([token or None for token in said.tokens])
+    columns.append([token or None for token in tokens])
     if reads == "tokens":
         return columns
     about = [None if one is None else _quoted(one) for one in rows.about or (None,) * len(rows)]

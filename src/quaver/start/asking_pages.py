@@ -122,8 +122,8 @@ async def _show_plan(page: StepPage, change: Any, prepared: Check, forecast: For
 def _show_questions(page: StepPage, change: Any, prepared: Check) -> bool:
     """Offer to have a model put the question in other words, and show these; whether there are any to ask."""
     study, design = prepared.study, prepared.design
-    if not design.writer:
-        if design.is_own and design.forms > 1:
+    if not design["writer"]:
+        if design["is_own"] and design["forms"] > 1:
             model = page.begun.options.get("model", BUNDLED)
             other_button("Have the model reword your question", lambda: change(paraphrase_with=model))
         return True
@@ -134,7 +134,7 @@ def _show_questions(page: StepPage, change: Any, prepared: Check) -> bool:
             if await page.do(study.variants.make) is not None:
                 await change()
 
-        main_button(f"Have {count(design.written, 'paraphrase')} written", write)
+        main_button(f"Have {count(design['written'], 'paraphrase')} written", write)
         return False
     texts = {
         variant.instruction: str(variant.covariates.get("flags", "")) for variant in study.experiment.variants

@@ -22,7 +22,6 @@ from quaver.errors import QuaverError, UnknownName
 from quaver.report.findings.quality import Quality
 from quaver.study.analysis.annotation_frame import annotations_of, rescore, scan
 from quaver.study.collection.forecast import Forecast
-from quaver.study.collection.round_of_calls import RunAsked
 from quaver.study.collection.study_run import planned, run, watching_in_notebook
 from quaver.study.collection.study_status import StudyStatus, status
 from quaver.study.collection.study_variants import StudyVariants
@@ -206,8 +205,16 @@ class Study:
             SpecError: More is spent already than the budget allows.
         """
         watch = watching_in_notebook() if watch is None else watch
-        asked = RunAsked(watch, retry_errors, requests, batch, wait, cancel_batches, where)
-        return run(asking(self.source), asked)
+        return run(
+            asking(self.source),
+            watch,
+            retry_errors=retry_errors,
+            requests=requests,
+            batch=batch,
+            wait=wait,
+            cancel_batches=cancel_batches,
+            where=where,
+        )
 
     def status(self) -> StudyStatus:
         """What is answered, spent and failed, and how fast it goes. You can ask while the study runs."""

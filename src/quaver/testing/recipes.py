@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from typing import Any
@@ -37,7 +37,6 @@ class Recipe:
         original: The factors of the prompt as it is, where that is more than one named ``original``.
         sets_length: A family's levels say how long an answer may be.
         rebuilds: A family's levels have an instruction that need not begin with the original's.
-        rewords: A family changes what is asked, never the format of the answer.
         files: Files that a paraphraser reads, by name, in the study's folder.
         needs_weights: A paraphraser needs weights that are not here, so only its options are tested.
         ordered_by: The raters (``"variant"``, ``"repeat"``) whose order a measure measures.
@@ -57,7 +56,6 @@ class Recipe:
     original: Mapping[str, str] | None = None
     sets_length: bool = False
     rebuilds: bool = False
-    rewords: bool = False
     files: Mapping[str, str] = field(default_factory=dict)
     needs_weights: bool = False
     ordered_by: tuple[str, ...] = ()
@@ -117,7 +115,8 @@ def built(kind: registry.Kind, name: str, options: Options, *, checked: bool = T
     plugin = registry.load(kind, name)
     given = dict(options() if callable(options) else options)
     try:
-        return plugin(**(bind(plugin, given, Positions(None, {}), (kind, name)) if checked else given))
+        options = bind(plugin, given, Positions(None, {}), (kind, name)) if checked else given
+        return partial(plugin, **options) if kind == "variants" else plugin(**options)
     except (TypeError, QuaverError) as error:
         fix = "see quaver.testing for how to say which options it is tested with"
         pytest.fail(f"{name} cannot be built with {given}: {error}; {fix}", pytrace=False)

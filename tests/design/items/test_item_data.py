@@ -52,11 +52,6 @@ def test_every_table_gives_the_same_rows(make):
     assert found[1].where == "mine: row 2"
 
 
-def test_a_file_is_read_as_any_file(tmp_path):
-    (tmp_path / "x.csv").write_text("id,text\n1,a\n")
-    assert items_from(tmp_path / "x.csv") == items_from(str(tmp_path / "x.csv")) == [{"id": "1", "text": "a"}]
-
-
 @pytest.mark.parametrize(
     "texts", [["a", "b"], ("a", "b"), pl.Series(["a", "b"]), np.array(["a", "b"]), pyarrow.array(["a", "b"])]
 )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
+from quaver.core import registry
 from quaver.core.records import Variant
-from quaver.design.factor_levels import ORIGINAL, cross
+from quaver.design.factor_levels import ORIGINAL, LevelOfFactor, cross
 from quaver.design.variants.rewordings import VariantFamily
 from quaver.testing.prompts import LABELS, PROMPT, context
 from quaver.testing.recipes import Recipe, built, plugins, recipe_of
@@ -24,13 +27,19 @@ def prompt_of(name: str) -> Variant:
 
 
 def family(name: str) -> VariantFamily:
-    result: VariantFamily = built("variants", name, recipe(name).options)
-    return result
+    found: VariantFamily = registry.load("variants", name)
+    return found
+
+
+def levels(name: str, seed: int = 1) -> Sequence[LevelOfFactor]:
+    made: Sequence[LevelOfFactor] = built("variants", name, recipe(name).options)(
+        context(seed, prompt_of(name))
+    )
+    return made
 
 
 def variants(name: str, seed: int = 1) -> list[Variant]:
-    made, prompt = family(name), prompt_of(name)
-    return cross(prompt, {made.factor: made.levels(context(seed, prompt))})
+    return cross(prompt_of(name), {family(name).factor: levels(name, seed)})
 
 
 @pytest.mark.parametrize("name", plugins("variants"))
@@ -42,7 +51,7 @@ class TestFamily:
             assert getattr(first, part) == getattr(prompt_of(name), part)
 
     def test_levels_have_names_of_their_own(self, name: str) -> None:
-        names = [level.name for level in family(name).levels(context())]
+        names = [level.name for level in levels(name)]
         assert len(names) > 1
         assert len(set(names)) == len(names)
         assert all(names)
@@ -57,7 +66,7 @@ class TestFamily:
     def test_an_edit_is_pure(self, name: str) -> None:
         prompt = prompt_of(name)
         before = repr(prompt)
-        for level in family(name).levels(context(prompt=prompt)):
+        for level in levels(name):
             assert level.edit(prompt) == level.edit(prompt)
         assert repr(prompt) == before
 
@@ -72,7 +81,7 @@ class TestFamily:
 
     def test_a_rewording_leaves_the_format_alone(self, name: str) -> None:
         for variant in variants(name):
-            if recipe(name).rewords:
+            if family(name).rewords:
                 assert (variant.postfix, variant.answers) == (PROMPT.postfix, PROMPT.answers)
             elif not recipe(name).rebuilds:
                 assert variant.instruction.startswith(PROMPT.instruction)

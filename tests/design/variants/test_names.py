@@ -5,7 +5,7 @@ from tests.design.variants.prompts import prompt_of, variants_of
 
 from quaver.core.records import Label, LabelSet, Variant
 from quaver.design.paraphrase.paraphraser import PromptContext
-from quaver.design.variants.label_variants import LabelNames
+from quaver.design.variants.label_variants import label_names
 from quaver.errors import SpecError
 
 ALL = {"use": "label_names", "names": ["name", "code", "letter", "number", "synonym"]}
@@ -61,4 +61,4 @@ def test_more_labels_than_letters():
         "", {}, "", "{{ text }}", "{{ text }}", "?", "", {label: label for label in labels.codes}
     )
     with pytest.raises(SpecError, match="no such name"):
-        LabelNames(names=["letter"]).levels(PromptContext(prompt, labels, 1))
+        label_names(PromptContext(prompt, labels, 1), names=["letter"])

@@ -10,7 +10,7 @@ from quaver.design.factor_levels import cross
 from quaver.design.paraphrase.paraphraser import PromptContext
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec.study_file import Positions, bind
-from quaver.design.variants.prompt_factors import Factors
+from quaver.design.variants.prompt_factors import factors
 from quaver.errors import SpecError, UnknownName
 
 LABELS = LabelSet(
@@ -34,8 +34,8 @@ TWO = {"definition": ["no", "yes"], "output": ["label", "score"]}
 
 
 def made(labels=LABELS, prompt=PROMPT, **options):
-    family = Factors(**bind(Factors, options, Positions(None, {}), ("variants", 0)))
-    return cross(prompt, {family.factor: family.levels(PromptContext(prompt, labels, 1))})
+    options = bind(factors, options, Positions(None, {}), ("variants", 0))
+    return cross(prompt, {factors.factor: factors(PromptContext(prompt, labels, 1), **options)})
 
 
 def written(variant):
@@ -92,8 +92,7 @@ def test_output_explanation_and_length_are_set_for_evaluators_and_engines():
 
 
 def test_task_and_label_follow_what_other_families_make_of_them():
-    family = Factors(**bind(Factors, {"factors": TWO}, Positions(None, {}), ()))
-    levels = family.levels(PromptContext(PROMPT, LABELS, 1))
+    levels = factors(PromptContext(PROMPT, LABELS, 1), factors=TWO)
     other = replace(PROMPT, instruction="Good or bad?", postfix="One word.")
     assert levels[0].edit(other).instruction == "Good or bad?"
     assert levels[0].edit(other).postfix == "One word."

@@ -11,7 +11,7 @@ from quaver.core.records import Item, Label, LabelSet, Variant
 from quaver.design.calls.lock_file import fingerprint
 from quaver.design.paraphrase.paraphraser import PromptContext
 from quaver.design.prompts.rendering import PromptWriter
-from quaver.design.variants.shots import Shots, drawn
+from quaver.design.variants.shots import drawn, shots
 from quaver.errors import SpecError
 
 LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative"), Label("mid", "mixed")))
@@ -73,13 +73,13 @@ def test_items_without_gold_or_text_are_no_examples():
 )
 def test_fewer_examples_than_asked_for(spare, expected, found):
     with pytest.raises(SpecError, match="fewer examples") as caught:
-        Shots(k=3).levels(context(spare))
+        shots(context(spare), k=3)
     assert expected in str(caught.value.expected)
     assert found in str(caught.value.found)
 
 
 def test_draws_are_levels():
-    levels = Shots(k=[0, 2], draws=3).levels(context())
+    levels = shots(context(), k=[0, 2], draws=3)
     assert [level.name for level in levels] == ["0-shot", "2-shot 1", "2-shot 2", "2-shot 3"]
     assert len({str(level.origin["examples"]) for level in levels}) == 4
 

@@ -8,7 +8,8 @@ from tests.design.variants.prompts import messages_of, prompt_of, study_of, vari
 from quaver.core.records import Label, LabelSet, Response, Variant
 from quaver.design.paraphrase.paraphraser import PromptContext
 from quaver.design.spec.study_file import Positions, bind
-from quaver.design.variants.written_prompts import Prompts
+from quaver.design.variants.written_prompts import WrittenPrompt
+from quaver.design.variants.written_prompts import prompts as written
 from quaver.errors import SpecError, UnknownName
 from quaver.score.annotation import read
 from quaver.score.evaluators.marked_answer import AnswerMarkers, FinalLine
@@ -103,8 +104,8 @@ PROMPT = Variant("", {}, "", "{{ text }}", "{{ text }}", "?", "", {"a": "a", "b"
 )
 def test_bad_input_is_one_clear_error(prompt, error, message):
     def made():
-        options = bind(Prompts, {"prompts": {"d": prompt}}, Positions(None, {}), ("variants", 0))
-        Prompts(**options).levels(PromptContext(PROMPT, LABELS, 1))
+        options = bind(written, {"prompts": {"d": prompt}}, Positions(None, {}), ("variants", 0))
+        written(PromptContext(PROMPT, LABELS, 1), **options)
 
     with pytest.raises(error) as caught:
         made()
@@ -113,4 +114,4 @@ def test_bad_input_is_one_clear_error(prompt, error, message):
 
 def test_labels_of_fields_are_not_defined_by_a_prompt():
     with pytest.raises(SpecError, match="no labels to define"):
-        Prompts(prompts={"d": {"definitions": True}}).levels(PromptContext(PROMPT, LabelSet(()), 1))
+        written(PromptContext(PROMPT, LabelSet(()), 1), prompts={"d": WrittenPrompt(definitions=True)})

@@ -48,8 +48,8 @@ def test_every_item_is_labelled_in_the_end(study, form):
     drawn = study.gold.draw(n=len(TEXTS), coders=["=ada"], form=form)
     label = study.experiment.labels.codes[1]
     taken = study.gold.take(returned(drawn.files[0], form, label))
-    assert taken.status.complete
-    assert taken.status.coders == {"=ada": (len(TEXTS), len(TEXTS))}
+    assert taken.complete
+    assert taken.coders == {"=ada": (len(TEXTS), len(TEXTS))}
     frame = study.annotations().unique("item")
     assert frame["gold"].cast(pl.String).unique().to_list() == [label]
     assert frame["gold_drawn"].all()

@@ -33,7 +33,7 @@ from quaver.collect.store.response_tables import (
 )
 from quaver.collect.store.spill import Receipt, Spill, SpillFile
 from quaver.collect.store.store_lock import REPAIR
-from quaver.core.annotations import SHOWN, AnswerColumns, AnswerRows, Row, Values
+from quaver.core.annotations import SHOWN, AnswerRows, Row, Values
 from quaver.core.instrument import record_in
 from quaver.core.meter import Traffic
 from quaver.core.records import Call, Response
@@ -298,7 +298,7 @@ class Store(Database):
             about = [None if row[_WHOLE] is None else row[_WHOLE + 1 :] for row in rows]
         return AnswerRows(
             columns[:3],
-            AnswerColumns(*columns[_SAID : _SAID + SHOWN]),
+            columns[_SAID : _SAID + SHOWN],
             about,
             lambda index: response_of(_with_whole_numbers(rows[index])[_SAID:_WHOLE]),
             lambda index: response_of(rows[index][_WHOLE + 1 :]),

@@ -16,12 +16,12 @@ import json
 import struct
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from hashlib import blake2b
 from itertools import groupby, islice
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -226,7 +226,7 @@ class Plan:
     def _all_requests(self, model: str) -> Iterator[Request]:
         """The request of each item's prompt in each of a model's conditions, in the order of work."""
         cells = self._cells(model)
-        twins, seen = self.order.survey.twins, dict[bytes, int]()
+        twins, seen = self.order.survey["twins"], dict[bytes, int]()
         for variant, item, prompt in self.order.prompts():
             occurrence = 0
             if twins and hash(joined(prompt)) in twins:
@@ -308,26 +308,6 @@ _ANY_TEXT = "\x00"
 """Stands for an item's text where any text will do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Survey:
-    """One pass over all prompts of a design.
-
-    Attributes:
-        prompts: Variant × item pairs.
-        characters: Characters of all prompts together.
-        new_characters: Characters that an engine with a prefix cache reads: each prompt without the beginning
-            that it shares with the one before.
-        twins: Hashes (of this process only) of prompts that occur more than once.
-        of_variants: Characters of each variant's prompts, in the variants' order.
-    """
-
-    prompts: int
-    characters: int
-    new_characters: int
-    twins: frozenset[int]
-    of_variants: tuple[int, ...]
-
-
 class WorkOrder:
     """Every prompt of an experiment, in the order of work."""
 
@@ -361,8 +341,15 @@ class WorkOrder:
         return sorted(rows)
 
     @cached_property
-    def survey(self) -> Survey:
-        """What one pass over all prompts shows; it takes eight bytes of memory a prompt."""
+    def survey(self) -> dict[str, Any]:
+        """What one pass over all prompts shows; it takes eight bytes of memory a prompt.
+
+        Returns:
+            How many ``prompts`` there are; their ``characters``, and ``new_characters``, those that an engine
+            with a prefix cache reads: each prompt without the beginning that it shares with the one before;
+            ``twins``: hashes (of this process only) of prompts that occur more than once; ``of_variants``:
+            the characters of each variant's prompts, in the variants' order.
+        """
         total = len(self._items) * len(self._writers)
         hashes = np.empty(total, dtype=np.int64)
         of_variants = [0] * len(self._writers)
@@ -375,7 +362,13 @@ class WorkOrder:
             before = text
         hashes.sort()
         twins = np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
-        return Survey(total, sum(of_variants), new, frozenset(twins.tolist()), tuple(of_variants))
+        return {
+            "prompts": total,
+            "characters": sum(of_variants),
+            "new_characters": new,
+            "twins": frozenset(twins.tolist()),
+            "of_variants": of_variants,
+        }
 
 
 def joined(prompt: Prompt) -> str:

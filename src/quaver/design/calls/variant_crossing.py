@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
+from quaver.core import registry
 from quaver.core.column_names import column_of
 from quaver.core.label_values import Codebook
 from quaver.core.records import Condition, Item, LabelSet, Variant
@@ -18,7 +19,7 @@ from quaver.design.prompt_words import postfix_for_fields, postfix_for_labels
 from quaver.design.prompts.rendering import PROMPT_NAMES, asking_for_fields
 from quaver.design.prompts.templates import check, check_columns, check_syntax, names_in
 from quaver.design.spec import TEXT_FACTOR, FamilySpec, StudySpec
-from quaver.design.spec.study_file import Positions, built
+from quaver.design.spec.study_file import Positions, bind
 from quaver.design.variants.rewordings import VariantFamily
 from quaver.errors import SpecError, UnknownName
 
@@ -236,12 +237,12 @@ def variants_of(
         ]
     rewording: list[str] = []
     for index, asked in enumerate(spec.variants):
-        family = _family(asked, index, source, fields=bool(spec.task.fields))
+        family, options = _family(asked, index, source, fields=bool(spec.task.fields))
         factor = asked.factor or family.factor
         own = replace(context, seed=derive(spec.seed, "variants", _DRAWN_AS.get(factor, factor)))
         with source.locating("variants", index):
-            levels = family.levels(own)
-            if getattr(family, "rewords", False):
+            levels = family(own, **options)
+            if family.rewords:
                 rewording.append(factor)
                 levels = with_meaning(levels, context.prompt, context.labels)
             if len(rewording) > 1:  # a second one would undo the first
@@ -273,7 +274,10 @@ _OF_ANY_ANSWER: Final = frozenset(("instructions", "paraphrases", "prompts"))
 """The families that change nothing about labels: those that a task with fields may have."""
 
 
-def _family(asked: FamilySpec, index: int, source: Positions, *, fields: bool) -> VariantFamily:
+def _family(
+    asked: FamilySpec, index: int, source: Positions, *, fields: bool
+) -> tuple[VariantFamily, dict[str, Any]]:
+    """A family with its options."""
     loc = ("variants", index)
     if fields and asked.use not in _OF_ANY_ANSWER:
         raise SpecError(
@@ -282,5 +286,5 @@ def _family(asked: FamilySpec, index: int, source: Positions, *, fields: bool) -
             expected=f"one of {', '.join(sorted(_OF_ANY_ANSWER))}",
             found=asked.use,
         )
-    family: VariantFamily = built("variants", asked, source, loc, "factor")
-    return family
+    family: VariantFamily = registry.load("variants", asked.use, where=source.where(*loc))
+    return family, bind(family, asked.options, source, loc, ("use", "factor"))

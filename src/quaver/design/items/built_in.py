@@ -1,4 +1,4 @@
-"""Items that a study names instead of a file: tables of the package, and data sets of Hugging Face."""
+"""Items that a study names instead of a file: tables of the package."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 import polars as pl
 
 from quaver.core.input_budget import read_file
-from quaver.errors import ItemError
 
 
 def anes96() -> list[dict[str, Any]]:
@@ -40,37 +39,3 @@ def judged_answers() -> list[dict[str, Any]]:
 def _table(name: str) -> list[dict[str, Any]]:
     content = read_file(Path(__file__).with_name(f"{name}.csv"))
     return pl.read_csv(BytesIO(content), infer_schema_length=None).to_dicts()
-
-
-def hugging_face(
-    *, path: str, name: str | None = None, split: str = "train", revision: str | None = None
-) -> list[dict[str, Any]]:
-    """The rows of one split.
-
-    Args:
-        path: The dataset's name on the hub (``owner/name``) or a folder: the text after ``hf:``.
-        name: Its configuration, if it has several.
-        split: The split to load.
-        revision: A commit or tag, to fix the items.
-
-    Raises:
-        ItemError: ``datasets`` is not installed, or the dataset cannot be loaded.
-    """
-    try:
-        import datasets
-    except ImportError:
-        raise ItemError(
-            "Hugging Face datasets need the library datasets, which is not installed",
-            where="items.source",
-            fix="pip install datasets",
-        ) from None
-    try:
-        loaded = datasets.load_dataset(path, name, split=split, revision=revision)
-    except Exception as error:  # its readers and the network can raise anything
-        raise ItemError(
-            f"the dataset {path!r} cannot be loaded",
-            where="items.source",
-            found=f"{type(error).__name__}: {error}"[:300],
-            fix="check its name, split and revision",
-        ) from error
-    return list(map(dict, loaded))

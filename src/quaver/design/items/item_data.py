@@ -17,7 +17,7 @@ import polars as pl
 from quaver.core.arguments import excerpt
 from quaver.core.number_format import text_of
 from quaver.design.items.answer_options import listed
-from quaver.design.items.table_files import Row, further_headers, read_rows
+from quaver.design.items.table_files import Row, further_headers
 from quaver.design.spec.items_spec import Condition
 from quaver.design.spec.study_file import Positions
 from quaver.errors import ItemError, QuaverError, UnknownName
@@ -29,15 +29,8 @@ _WHOLE = 2**53
 """Whole numbers up to this are the same as floats."""
 
 
-def items_from(
-    data: Any,
-    *,
-    encoding: str = "utf-8",
-    separator: str | None = None,
-    sheet: str | None = None,
-    where: str = "items",
-) -> list[Row]:
-    """The rows of a table, wherever it is.
+def items_from(data: Any, where: str = "items") -> list[Row]:
+    """The rows of a table that is no file.
 
     If all numbers of a column are whole, they have no decimals: pandas turns ``1`` into ``1.0`` in a column
     with gaps. Missing values of any kind become None.
@@ -47,9 +40,12 @@ def items_from(
     >>> items_from({"id": [1.0, None], "text": ["a", "b"]})
     [{'id': 1, 'text': 'a'}, {'id': None, 'text': 'b'}]
     """
-    if isinstance(data, str | Path):
-        return read_rows(Path(data), encoding, separator, sheet=sheet)
-    return _rows(_columns(data, where), where)
+    columns = _columns(data, where)
+    plain = {name: _whole_numbers(list(map(_plain, values))) for name, values in columns.items()}
+    rows = []
+    for number, cells in enumerate(zip(*plain.values(), strict=True), start=1):
+        rows.append(Row(zip(plain, cells, strict=True), where, f" row {number}"))
+    return rows[further_headers(rows[:2]) :]
 
 
 def is_data(value: Any) -> bool:
@@ -157,14 +153,6 @@ def _no_table(data: Any, where: str, found: str) -> ItemError:
         expected="a file, a data frame, a list of texts or of mappings, or a mapping of columns",
         found=f"{type(data).__module__}.{type(data).__name__}: {' '.join(found.split())[:160]}",
     )
-
-
-def _rows(columns: Mapping[str, list[Any]], where: str) -> list[Row]:
-    plain = {name: _whole_numbers(list(map(_plain, values))) for name, values in columns.items()}
-    rows = []
-    for number, cells in enumerate(zip(*plain.values(), strict=True), start=1):
-        rows.append(Row(zip(plain, cells, strict=True), where, f" row {number}"))
-    return rows[further_headers(rows[:2]) :]
 
 
 def _whole_numbers(values: list[Any]) -> list[Any]:

@@ -109,13 +109,10 @@ def _items_of(
 
 
 def _rows(table: TableSpec, source: Positions, loc: tuple[str, ...]) -> Sequence[Row]:
-    name, options = table.source, table.options
-    where = source.where(*loc, "source")
-    if name.startswith("hf:"):
-        name, options = "hf", {"path": _dataset(name.removeprefix("hf:"), source)} | options
+    name, where = table.source, source.where(*loc, "source")
     if name in registry.names("items"):
         plugin = registry.load("items", name, where=where)
-        found = plugin(**bind(plugin, options, source, (*loc, "options")))
+        found = plugin(**bind(plugin, table.options, source, (*loc, "options")))
         return [Row(row.items(), where, f" row {number}") for number, row in enumerate(found, start=1)]
     path = Path(name)
     # No error for a name that cannot be one.
@@ -128,12 +125,6 @@ def _rows(table: TableSpec, source: Positions, loc: tuple[str, ...]) -> Sequence
     except SpecError as error:
         error.where = source.where(*loc, error.where or "source")
         raise
-
-
-def _dataset(name: str, source: Positions) -> str:
-    """A dataset's name on the hub, or its folder, which like all paths starts from the study file's."""
-    folder = source.path_of(name)
-    return str(folder) if name.startswith(".") or folder.is_dir() else name
 
 
 def _identified(

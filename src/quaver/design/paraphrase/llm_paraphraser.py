@@ -25,6 +25,7 @@ from quaver.design.paraphrase.paraphraser import (
 )
 from quaver.design.prompt_words import ENGLISH, words_in
 from quaver.design.prompts.templates import check, names_in, render
+from quaver.design.spec.yaml_file import distinct
 from quaver.errors import ModelError, SpecError
 
 CUT_OFF: Final = "cut_off"
@@ -49,11 +50,9 @@ class Sampled(ABC):
             or ``keep`` it as it is, with ``cut_off`` in its annotations.
     """
 
-    factor = "paraphrase"
-    part = "instruction"
     exact = False
     kept = True
-    temperatures: Annotated[list[Temperature], Field(min_length=1)] | None = None
+    temperatures: Annotated[list[Temperature], Field(min_length=1), distinct("temperature")] | None = None
     k: Count = 10
     tries: Count = 10
     cut_off: Literal["drop", "keep"] = "drop"
@@ -69,8 +68,6 @@ class Sampled(ABC):
                 expected="a temperature above 0, or k: 1",
                 found=f"k: {self.k} at temperature 0",
             )
-        if len({f"{heat:g}" for heat in self._heats}) < len(self._heats):
-            raise SpecError("a temperature is given twice", where="temperatures", found=str(self._heats))
 
     @property
     def _heats(self) -> Sequence[float]:
@@ -239,7 +236,7 @@ class Llm(Sampled):
     def to_ask(self, draft: Draft) -> ToAsk:
         """One call for each paraphrase that the draft lacks."""
         missing = sum(max(0, self.k - len(draft.of(f"{heat:g}"))) for heat in self._heats)
-        return ToAsk(self.model, missing, len(self._asking(draft.original)), self._longest(draft.original))
+        return self.model, missing, len(self._asking(draft.original)), self._longest(draft.original)
 
     @property
     def _name(self) -> str:

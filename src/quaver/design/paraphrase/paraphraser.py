@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Final, NamedTuple, Protocol
+from typing import Annotated, Any, Final, Protocol
 
 from pydantic import Field
 
@@ -146,20 +146,9 @@ class Work(Protocol):
         ...
 
 
-class ToAsk(NamedTuple):
-    """The calls that remain to be made for paraphrases, if every answer is one.
-
-    Attributes:
-        model: One of the study's models, by name, or another one.
-        calls: The least number of calls.
-        characters: The characters of each prompt.
-        answer_tokens: The most tokens of each answer.
-    """
-
-    model: str | Mapping[str, Any]
-    calls: int
-    characters: int
-    answer_tokens: int
+ToAsk = tuple[str | Mapping[str, Any], int, int, int]
+"""The calls that remain to be made for paraphrases, if every answer is one: the model (one of the study's by
+name, or another), the least number of calls, the characters of each prompt, the most tokens of an answer."""
 
 
 class Keeper(Protocol):
@@ -230,12 +219,6 @@ class Paraphraser(Protocol):
     paraphrases.
     """
 
-    factor: str
-    """The column of the annotation frame for its paraphrases' names."""
-
-    part: str
-    """The part of the prompt that it rewords: ``instruction`` or ``layout``."""
-
     exact: bool
     """Whether case and spacing distinguish two of its paraphrases."""
 
@@ -275,8 +258,6 @@ class File:
         sheet: The sheet of a spreadsheet, where several hold a table.
     """
 
-    factor = "paraphrase"
-    part = "instruction"
     exact = True
     kept = False
 

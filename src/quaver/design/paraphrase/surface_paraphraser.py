@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from quaver.design.paraphrase.meaning import label_names, protected, segments
 from quaver.design.paraphrase.paraphraser import Count, Draft, Paraphrase, PromptContext, Work
+from quaver.design.spec.yaml_file import distinct
 from quaver.errors import SpecError
 
 Edit = tuple[int, int, tuple[str, ...]]
@@ -158,12 +159,6 @@ def _added_politeness(text: str, free: Free) -> Iterator[Edit]:
     yield end, end, (" Thank you.", " Thanks!", " Please.")
 
 
-def _distinct(given: list[float]) -> list[float]:
-    if len({f"{one:g}" for one in given}) < len(given):
-        raise ValueError("a strength is given twice")
-    return given
-
-
 Strength = Annotated[float, Field(gt=0, le=1)]
 Kind = Literal["articles", "contractions", "politeness", "punctuation", "casing", "spacing", "typos"]
 
@@ -182,12 +177,10 @@ class Surface:
         kinds: The kinds of edits: articles, contractions, politeness, punctuation, casing, spacing, typos.
     """
 
-    factor = "paraphrase"
-    part = "instruction"
     exact = True
     kept = False
 
-    strengths: Annotated[list[Strength], Field(min_length=1), AfterValidator(_distinct)] | None = None
+    strengths: Annotated[list[Strength], Field(min_length=1), distinct("strength")] | None = None
     k: Count = 5
     kinds: Annotated[list[Kind], Field(min_length=1)] | None = None
 

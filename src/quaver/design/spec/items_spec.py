@@ -222,8 +222,8 @@ class TableSpec(TableFile):
     bare = "source"
 
     source: Text = Field(examples=["items.csv"])
-    """A .csv, .tsv, .xlsx, .ods, .jsonl, .parquet or .txt file (beside the study file, or absolute), a
-    built-in such as anes96, or hf:OWNER/NAME for a Hugging Face dataset."""
+    """A .csv, .tsv, .xlsx, .ods, .jsonl, .parquet or .txt file (beside the study file, or absolute), or a
+    built-in such as anes96."""
     options: dict[str, Any] = Field({})
     """Options of the source: split, name, revision of a dataset."""
     where: Where = Field({}, examples=[{"language": "en", "year": {"at_least": 2020}}])

@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from ruamel.yaml import YAML
 from ruamel.yaml.constructor import DuplicateKeyError, RoundTripConstructor
 from ruamel.yaml.error import MarkedYAMLError, ReusedAnchorWarning
@@ -200,6 +200,18 @@ class PlacedError(ValueError):
     ) -> None:
         super().__init__(problem)
         self.loc, self.expected, self.found, self.fix = loc, expected, found, fix
+
+
+def distinct(kind: str) -> AfterValidator:
+    """Refuses a list in which something stands twice."""
+
+    def checked(given: Any) -> Any:
+        shown = [f"{one:g}" if isinstance(one, float) else repr(one) for one in given]
+        if twice := [one for index, one in enumerate(shown) if one in shown[:index]]:
+            raise ValueError(f"the {kind} {twice[0]} is given twice")
+        return given
+
+    return AfterValidator(checked)
 
 
 def check_distinct(kind: str, names: Sequence[str], *loc: str | int) -> None:

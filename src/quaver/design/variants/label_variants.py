@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice, permutations
 from math import factorial
 from string import ascii_uppercase
-from typing import ClassVar, Final, Literal
+from typing import Final, Literal
 
-from quaver.core.records import Label, LabelSet, Variant
-from quaver.design.factor_levels import ORIGINAL, LevelOfFactor, Options, level
+from quaver.core.records import Label, Variant
+from quaver.design.factor_levels import ORIGINAL, LevelOfFactor, family, level
 from quaver.design.paraphrase.paraphraser import PromptContext
 from quaver.design.prompts.templates import names_in
 from quaver.errors import SpecError
@@ -25,36 +25,32 @@ _MOST: Final = 720
 """The most orders of a factor: all orders of six labels."""
 
 
-class LabelNames(Options):
-    """Other names for the labels in the prompt and in the answer.
+@family("label_name")
+def label_names(
+    context: PromptContext, *, names: list[str], original: bool = True
+) -> Sequence[LevelOfFactor]:
+    """Other names for the labels in the prompt and in the answer: the prompt's own, then the others.
 
     A prompt that lists neither ``labels`` nor ``options`` gets a key above its postfix, ``A: positive, B:
     negative.``, unless the answer is the label's name or a synonym.
 
     Args:
+        context: The prompt, and its labels.
         names: Any of ``name``, ``code``, ``letter`` (A, B, C in the label set's order), ``number`` (1, 2, 3),
             ``synonym`` (the first of each label); each is a level.
         original: Whether the prompt's own answers are one of the levels, if none of ``names`` gives the same.
+
+    Raises:
+        SpecError: There is no such kind of name, or a label has no name of that kind.
     """
-
-    factor: ClassVar[str] = "label_name"
-    names: list[str]
-    original: bool = True
-
-    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
-        """The prompt's own answers, then the others in their order.
-
-        Raises:
-            SpecError: There is no such kind of name, or a label has no name of that kind.
-        """
-        own = dict(context.prompt.answers)
-        named = {name: _answers(name, context.labels.labels) for name in self.names}
-        if self.original and own not in named.values():
-            named = {ORIGINAL: own, **named}
-        return [
-            level(name, None if answers == own else partial(_renamed, name, answers), family="label_names")
-            for name, answers in named.items()
-        ]
+    own = dict(context.prompt.answers)
+    named = {name: _answers(name, context.labels.labels) for name in names}
+    if original and own not in named.values():
+        named = {ORIGINAL: own, **named}
+    return [
+        level(name, None if answers == own else partial(_renamed, name, answers), family="label_names")
+        for name, answers in named.items()
+    ]
 
 
 def _renamed(name: str, answers: Mapping[str, str], variant: Variant) -> Variant:
@@ -94,68 +90,72 @@ def _answers(kind: str, labels: Sequence[Label]) -> dict[str, str]:
 Asked = Literal["all", "rotations", "reversed", "sampled"]
 
 
-class LabelOrder(Options):
-    """The labels shown in other orders, each with its own answer.
+@family("label_order")
+def label_order(
+    context: PromptContext, *, orders: Asked = "reversed", n: int | None = None
+) -> Sequence[LevelOfFactor]:
+    """The labels in the prompt's own order, then in others, each with its own answer.
 
     The order applies wherever the prompt lists ``answers`` or ``labels``. If the answers are letters, each
     label keeps its letter; ``option_order`` keeps the letters in place instead.
 
     Args:
+        context: The prompt, and its labels.
         orders: ``reversed``; ``rotations`` (each label comes first once); ``all``; or ``sampled``.
         n: How many to sample, beside the original.
+
+    Raises:
+        SpecError: There are too few labels, or too many orders.
     """
 
-    factor: ClassVar[str] = "label_order"
-    orders: Asked = "reversed"
-    n: int | None = None
-
-    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
-        """The prompt's own order, then the others.
-
-        Raises:
-            SpecError: There are too few labels, or too many orders.
-        """
-        orders = orders_of(context.labels.codes, self.orders, self.n, context.seed)
-        return [
-            level(
-                name,
-                None if name == ORIGINAL else partial(self._ordered, order, context.labels),
-                1,
-                family=self.factor,
-                order=list(order),
-            )
-            for name, order in orders.items()
-        ]
-
-    def _ordered(self, order: Sequence[str], labels: LabelSet, variant: Variant) -> Variant:
+    def ordered(order: Sequence[str], variant: Variant) -> Variant:
         return replace(variant, answers={code: variant.answers[code] for code in order})
 
+    return _in_orders("label_order", ordered, orders_of(context.labels.codes, orders, n, context.seed))
 
-class OptionOrder(LabelOrder):
+
+@family("option_order")
+def option_order(
+    context: PromptContext, *, orders: Asked = "reversed", n: int | None = None
+) -> Sequence[LevelOfFactor]:
     """The options in other orders, while the letters stay in place: A is always first.
 
     A letter stands for a different option in each order, and the answer is mapped back to its label. The
     options are the items' own (``task.options``), or the labels' names if the prompt lists these.
 
     Args:
+        context: The prompt, and its labels.
         orders: As for ``label_order``.
         n: How many to sample, beside the original.
+
+    Raises:
+        SpecError: There are too few labels, or too many orders.
     """
+    labels = context.labels
+    names = {label.name.casefold() for label in labels.labels}
 
-    factor: ClassVar[str] = "option_order"
-
-    def _ordered(self, order: Sequence[str], labels: LabelSet, variant: Variant) -> Variant:
-        names = {label.name.casefold() for label in labels.labels}
+    def ordered(order: Sequence[str], variant: Variant) -> Variant:
         own = [answer for answer in variant.answers.values() if answer.strip().casefold() in names]
         if own and not labels.options:
             raise SpecError(
                 f"the answer {own[0]!r} is a label's name and cannot stand for another label",
-                where=f"factor {self.factor}",
+                where="factor option_order",
                 expected="letters or numbers as answers",
                 found=", ".join(variant.answers.values()),
                 fix="give letters under prompt.answers, or use label_order",
             )
         return replace(variant, answers=dict(zip(order, variant.answers.values(), strict=True)))
+
+    return _in_orders("option_order", ordered, orders_of(labels.codes, orders, n, context.seed))
+
+
+def _in_orders(
+    name: str, ordered: Callable[..., Variant], orders: Mapping[str, Sequence[str]]
+) -> list[LevelOfFactor]:
+    return [
+        level(one, None if one == ORIGINAL else partial(ordered, order), 1, family=name, order=list(order))
+        for one, order in orders.items()
+    ]
 
 
 def orders_of(codes: tuple[str, ...], asked: Asked, n: int | None, seed: int) -> dict[str, tuple[str, ...]]:

@@ -6,40 +6,30 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import Field
 
 from quaver.core.records import Variant
-from quaver.design.factor_levels import LevelOfFactor, Options, check_names
+from quaver.design.factor_levels import LevelOfFactor, check_names, family
 from quaver.design.paraphrase.paraphraser import PromptContext
 from quaver.design.prompts.templates import names_in
+from quaver.design.spec.yaml_file import Count, Only, Part, Text, distinct
 from quaver.errors import SpecError
 
 Place = Literal["instruction", "postfix"]
 
 
-def _from_text(given: Any) -> Any:
-    return {"text": given} if isinstance(given, str) else given
-
-
-def _listed(given: Any) -> Any:
-    if not isinstance(given, dict):
-        return given
-    return {name: one if isinstance(one, list | tuple) else [one] for name, one in given.items()}
-
-
-When = Annotated[dict[str, tuple[str, ...]], BeforeValidator(_listed)]
-
-
-class Part(Options):
+class PromptPart(Part):
     """One part of the prompt. A bare string is its text."""
+
+    bare = "text"
 
     text: str | None = None
     """Its text; the study's own if it has a default."""
-    concise: Annotated[str, Field(min_length=1)] | None = None
+    concise: Text | None = None
     """Its text where a factor has the level concise."""
-    when: When | None = None
+    when: Only | None = None
     """The levels at which it is present, by factor."""
     place: Place | None = None
     """Part of the instruction, or of the postfix."""
@@ -49,20 +39,13 @@ class Part(Options):
     """What it asks for, if anything."""
     score_of: str | None = None
     """The code of the label whose score it asks for, if it asks for one number."""
-    tokens: Annotated[int, Field(ge=1)] | None = None
+    tokens: Count | None = None
     """The limit on the answer to it."""
 
 
-def _distinct(given: tuple[str, ...]) -> tuple[str, ...]:
-    if twice := [one for one in given if given.count(one) > 1]:
-        raise ValueError(f"the level {twice[0]!r} is given twice")
-    return given
-
-
-Levels = Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(_distinct)]
+Levels = Annotated[tuple[str, ...], Field(min_length=1), distinct("level")]
 """A factor's levels; the first one is that of the plain prompt."""
 
-GivenPart = Annotated[Part, BeforeValidator(_from_text)]
 FACTORS: Mapping[str, Levels] = {
     "definition": ("no", "yes"),
     "output": ("label", "score"),
@@ -71,9 +54,9 @@ FACTORS: Mapping[str, Levels] = {
 }
 """The default factors."""
 
-DEFAULTS: Mapping[str, Part] = {
-    "task": Part(place="instruction", when={}),
-    "definitions": Part(
+DEFAULTS: Mapping[str, PromptPart] = {
+    "task": PromptPart(place="instruction", when={}),
+    "definitions": PromptPart(
         text="The labels mean:{% for label in labels %}\n"
         "- {{ label.answer }}: {{ label.definition }}{% endfor %}",
         concise="{% for label in labels %}{{ label.answer }} = {{ label.definition }}"
@@ -81,14 +64,14 @@ DEFAULTS: Mapping[str, Part] = {
         when={"definition": ("yes",)},
         place="instruction",
     ),
-    "label": Part(
+    "label": PromptPart(
         concise="One of: {{ answers | join(', ') }}.",
         when={"output": ("label",)},
         place="postfix",
         output="label",
         tokens=16,
     ),
-    "score": Part(
+    "score": PromptPart(
         text="For each label give the probability that it is the right one, as a number from 0 to 1. Write a "
         "line for each label: {{ answers | join(', ') }}. On each line write the label, a colon and its "
         "probability. The probabilities must sum to 1.",
@@ -98,7 +81,7 @@ DEFAULTS: Mapping[str, Part] = {
         output="score",
         tokens=64,
     ),
-    "explanation": Part(
+    "explanation": PromptPart(
         text='Below that, write the word "Explanation:" and say in one or two sentences why.',
         concise='Then "Explanation:" and a sentence why.',
         when={"explanation": ("yes",)},
@@ -113,12 +96,18 @@ DEFAULTS: Mapping[str, Part] = {
 _CONCISE = "concise"
 """The level, of any factor, at which parts use their shorter text."""
 
-Shown = tuple[Mapping[str, str], Mapping[str, Part]]
+Shown = tuple[Mapping[str, str], Mapping[str, PromptPart]]
 """A combination of levels, and the parts that are present there."""
 
 
-class Factors(Options):
-    """A prompt for every combination of the factors' levels.
+@family("")
+def factors(
+    context: PromptContext,
+    *,
+    factors: Annotated[dict[str, Levels], Field(min_length=1)] | None = None,
+    parts: dict[str, PromptPart] | None = None,
+) -> Sequence[LevelOfFactor]:
+    """A prompt for every combination of the factors' levels, the last factor changing fastest.
 
     By default the factors are ``definition`` (no, yes), ``output`` (label, score), ``explanation`` (no, yes)
     and ``length`` (standard, concise): 16 prompts. The parts are ``task`` (the study's instruction),
@@ -128,55 +117,47 @@ class Factors(Options):
     limits.
 
     Args:
+        context: The prompt.
         factors: Levels by factor; the first is that of the plain prompt.
         parts: Texts that replace the defaults of parts, and further parts. A part that asks for one score
             names its label: ``score_of: toxic``.
+
+    Raises:
+        SpecError: A part has no text, a part does not say whose score it asks for, or a part would never
+            occur.
+        UnknownName: A factor, a level, a part or a label does not exist.
     """
-
-    factor: ClassVar[str] = ""
-    factors: Annotated[dict[str, Levels], Field(min_length=1)] | None = None
-    parts: dict[str, GivenPart] | None = None
-
-    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
-        """The combinations to ask, the last factor changing fastest.
-
-        Raises:
-            SpecError: A part has no text, a part does not say whose score it asks for, or a part would never
-                occur.
-            UnknownName: A factor, a level, a part or a label does not exist.
-        """
-        factors = dict(self.factors or FACTORS)
-        parts = _parts(self.parts or {})
-        for name, part in parts.items():
-            for factor, levels in (part.when or {}).items():
-                where, known = f"parts: {name}: when", {**FACTORS, **factors}
-                check_names("factor", [factor], known, where)
-                check_names("level", levels, known[factor], where)
-            if part.score_of is not None:
-                check_names("label", [part.score_of], context.labels.codes, f"parts: {name}: score_of")
-        # A default factor that the study does not vary is at its first level.
-        first = {name: levels[0] for name, levels in FACTORS.items()}
-        combinations: list[Shown] = []
-        for values in product(*factors.values()):
-            chosen = dict(zip(factors, values, strict=True))
-            at = {**first, **chosen}
-            some = {
-                name: part
-                for name, part in parts.items()
-                if all(at.get(factor) in levels for factor, levels in (part.when or {}).items())
-            }
-            combinations.append((chosen, some))
-        for problem, where, expected, found in _contradictions(parts, combinations, context):
-            raise SpecError(problem, where=where, expected=expected, found=found)
-        return [
-            LevelOfFactor(
-                _written(chosen),
-                partial(_built, some, _CONCISE in chosen.values()),
-                {"family": "factors", "by": "hand", "parts": list(some)},
-                chosen,
-            )
-            for chosen, some in combinations
-        ]
+    varied, whole = dict(factors or FACTORS), _parts(parts or {})
+    for name, part in whole.items():
+        for factor, levels in (part.when or {}).items():
+            where, known = f"parts: {name}: when", {**FACTORS, **varied}
+            check_names("factor", [factor], known, where)
+            check_names("level", levels, known[factor], where)
+        if part.score_of is not None:
+            check_names("label", [part.score_of], context.labels.codes, f"parts: {name}: score_of")
+    # A default factor that the study does not vary is at its first level.
+    first = {name: levels[0] for name, levels in FACTORS.items()}
+    combinations: list[Shown] = []
+    for values in product(*varied.values()):
+        chosen = dict(zip(varied, values, strict=True))
+        at = {**first, **chosen}
+        some = {
+            name: part
+            for name, part in whole.items()
+            if all(at.get(factor) in levels for factor, levels in (part.when or {}).items())
+        }
+        combinations.append((chosen, some))
+    for problem, where, expected, found in _contradictions(whole, combinations, context):
+        raise SpecError(problem, where=where, expected=expected, found=found)
+    return [
+        LevelOfFactor(
+            _written(chosen),
+            partial(_built, some, _CONCISE in chosen.values()),
+            {"family": "factors", "by": "hand", "parts": list(some)},
+            chosen,
+        )
+        for chosen, some in combinations
+    ]
 
 
 def _written(levels: Mapping[str, str]) -> str:
@@ -184,7 +165,7 @@ def _written(levels: Mapping[str, str]) -> str:
 
 
 def _contradictions(
-    parts: Mapping[str, Part], combinations: Sequence[Shown], context: PromptContext
+    parts: Mapping[str, PromptPart], combinations: Sequence[Shown], context: PromptContext
 ) -> Iterator[tuple[str, str, str, str]]:
     """What cannot be asked: the problem, where it is, what is expected, and what is found."""
     is_short = any(_CONCISE in levels.values() for levels, _ in combinations)
@@ -218,7 +199,7 @@ def _contradictions(
         yield from ((problem, where, expected, text[:120]) for holds, problem, expected in rules if holds)
 
 
-def _built(shown: Mapping[str, Part], concise: bool, variant: Variant) -> Variant:
+def _built(shown: Mapping[str, PromptPart], concise: bool, variant: Variant) -> Variant:
     """The prompt that some parts make."""
     texts: dict[str, list[str]] = {"instruction": [], "postfix": []}
     for name, part in shown.items():
@@ -237,7 +218,7 @@ def _built(shown: Mapping[str, Part], concise: bool, variant: Variant) -> Varian
     )
 
 
-def _parts(given: Mapping[str, Part]) -> dict[str, Part]:
+def _parts(given: Mapping[str, PromptPart]) -> dict[str, PromptPart]:
     parts = {**DEFAULTS, **given}
     for name in given.keys() & DEFAULTS.keys():
         own = {key: value for key, value in given[name] if value is not None}
@@ -250,7 +231,7 @@ def _parts(given: Mapping[str, Part]) -> dict[str, Part]:
     return parts
 
 
-def _text_of(name: str, part: Part, variant: Variant) -> str:
+def _text_of(name: str, part: PromptPart, variant: Variant) -> str:
     """A part's text; if it has none, the variant's own instruction or postfix."""
     if part.text is not None:
         return part.text

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 from quaver.core import registry
-from quaver.design.factor_levels import ORIGINAL, LevelOfFactor, Options, level
+from quaver.design.factor_levels import ORIGINAL, LevelOfFactor, family, level
 from quaver.design.paraphrase.paraphraser import (
     REPHRASER,
     Draft,
@@ -22,124 +22,98 @@ from quaver.errors import SpecError
 
 
 class VariantFamily(Protocol):
-    """A family of prompt variants, registered under ``quaver.variants``.
+    """A family of prompt variants, registered under ``quaver.variants``: a function, declared by `family`.
 
-    Its constructor takes the options beside its name in the study file, as keyword arguments with annotated
-    types. A family may also have a method ``notes(context)``: sentences for the lock file, the plan and the
-    report on how its levels were chosen. A family that rewords the instruction has ``rewords = True``: the
-    meaning of its levels is then compared with the original's.
+    The options beside its name in the study file are its keyword arguments, with annotated types.
     """
 
     factor: str
-    """The column of the annotation frame for its level, unless the study names another.
+    rewords: bool
 
-    Empty if the levels' own columns say everything: their names then consist of these.
-    """
-
-    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
+    def __call__(self, context: PromptContext, **options: Any) -> Sequence[LevelOfFactor]:
         """The levels, in order."""
         ...
 
 
-class Instructions(Options):
-    """Instructions written by hand.
+@family("paraphrase", rewords=True)
+def instructions(context: PromptContext, *, texts: dict[str, str]) -> Sequence[LevelOfFactor]:
+    """The original instruction, then others that are written by hand.
 
     Args:
+        context: The prompt.
         texts: Instruction templates by name. The prompt's own instruction is the level ``original``.
     """
-
-    factor: ClassVar[str] = "paraphrase"
-    rewords: ClassVar[bool] = True
-    texts: dict[str, str]
-
-    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
-        """The original instruction, then the others in their order."""
-        texts = [(ORIGINAL, context.prompt.instruction), *self.texts.items()]
-        return [
-            level(name, {"instruction": text}, -1, family="instructions", by="hand") for name, text in texts
-        ]
+    named = [(ORIGINAL, context.prompt.instruction), *texts.items()]
+    return [level(name, {"instruction": text}, -1, family="instructions", by="hand") for name, text in named]
 
 
-class Paraphrases:
-    """Paraphrases that an engine makes; the original prompt is the level ``original``.
+@family("paraphrase", rewords=True)
+def paraphrases(
+    context: PromptContext, *, engine: str, each: list[str] | None = None, **options: Any
+) -> Sequence[LevelOfFactor]:
+    """The original prompt, then the paraphrases that an engine makes of its instruction.
 
     Args:
+        context: The prompt.
         engine: A registered engine: llm, pegasus, surface, file.
         each: Models of the study that reword for themselves, for the engine ``llm``: each is asked the
             original and its own paraphrases.
         **options: The engine's own options.
+
+    Raises:
+        SpecError: The engine cannot make them, or must not make them now.
+        ModelError: A model gave too few.
     """
-
-    def __init__(self, *, engine: str, each: list[str] | None = None, **options: Any) -> None:
-        plugin = registry.load("paraphrasers", engine)
-        self._name = engine
-        self._engines: dict[str, Paraphraser] = {}
-        if each is not None and ("model" in options or not each or len(set(each)) < len(each)):
-            raise SpecError(
-                "models that write their own paraphrases are each named once, instead of `model`",
-                where="each",
-                expected="names of the study's models",
-                found=str(list(each)),
-                fix="remove `model`, or what is named twice",
+    plugin = registry.load("paraphrasers", engine)
+    if each is not None and ("model" in options or not each or len(set(each)) < len(each)):
+        raise SpecError(
+            "models that write their own paraphrases are each named once, instead of `model`",
+            where="each",
+            expected="names of the study's models",
+            found=str(list(each)),
+            fix="remove `model`, or what is named twice",
+        )
+    levels = [LevelOfFactor(ORIGINAL, lambda variant: variant, {"family": "paraphrases", "by": "study file"})]
+    beside = ("use", "engine", "each", "factor")
+    engines = []
+    for model in each or [""]:
+        given = {**options, "model": model} if model else options
+        engines.append((model, plugin(**bind(plugin, given, Positions(None, {}), (), beside=beside))))
+    for model, made in engines:
+        for paraphrase in _made(engine, made, context):
+            levels.append(
+                level(
+                    f"{model} {paraphrase.name}" if model else paraphrase.name,
+                    {"instruction": paraphrase.text},
+                    -1,
+                    {**paraphrase.covariates, **({REPHRASER: model} if model else {})},
+                    family="paraphrases",
+                    engine=engine,
+                    **paraphrase.origin,
+                )
             )
-        for model in each or [""]:
-            given = {**options, "model": model} if model else options
-            beside = ("use", "engine", "each", "factor")
-            self._engines[model] = plugin(**bind(plugin, given, Positions(None, {}), (), beside=beside))
-        first = next(iter(self._engines.values()))
-        self.factor = first.factor
-        self.rewords = first.part == "instruction"
+    return levels
 
-    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
-        """The original prompt, then the engine's paraphrases.
 
-        Raises:
-            SpecError: The engine cannot make them, or must not make them now.
-            ModelError: A model gave too few.
-        """
-        first = LevelOfFactor(
-            ORIGINAL, lambda variant: variant, {"family": "paraphrases", "by": "study file"}
-        )
-        levels = [first]
-        for model, engine in self._engines.items():
-            levels += [self._level(paraphrase, model) for paraphrase in self._paraphrases(engine, context)]
-        return levels
+def _made(name: str, engine: Paraphraser, context: PromptContext) -> Sequence[Paraphrase]:
+    """An engine's paraphrases, made now or kept; in a plan, what stands in for those yet to make."""
+    original = context.prompt.instruction
+    asked = {"engine": name, **engine.asked(), "original": original, "seed": context.seed}
+    drafts: list[Draft] = []
 
-    def _paraphrases(self, engine: Paraphraser, context: PromptContext) -> Sequence[Paraphrase]:
-        original = getattr(context.prompt, engine.part)
-        asked = {
-            "engine": self._name,
-            **engine.asked(),
-            "original": original,
-            "seed": context.seed,
-        }
+    def fill(draft: Draft, work: Work) -> Sequence[Paraphrase]:
+        drafts.append(draft)
+        return engine.reword(context, draft, work)
 
-        drafts: list[Draft] = []
-
-        def fill(draft: Draft, work: Work) -> Sequence[Paraphrase]:
-            drafts.append(draft)
-            return engine.reword(context, draft, work)
-
-        blank = Draft(original, engine.exact)
-        keeper, foreseen = context.keeper, getattr(engine, "foreseen", None)
-        if keeper is None or not engine.kept:
-            return fill(blank, NoWork())
-        try:
-            return keeper.paraphrases(asked, blank, fill)
-        except NotMade:
-            if foreseen is None or not keeper.stands_in:
-                raise
-            if left := engine.to_ask(drafts[-1]):  # type: ignore[attr-defined]
-                keeper.foresee(left)
-            return foreseen(original)  # type: ignore[no-any-return]
-
-    def _level(self, paraphrase: Paraphrase, model: str) -> LevelOfFactor:
-        return level(
-            f"{model} {paraphrase.name}" if model else paraphrase.name,
-            {"instruction" if self.rewords else "layout": paraphrase.text},
-            -1 if self.rewords else 0,
-            {**paraphrase.covariates, **({REPHRASER: model} if model else {})},
-            family="paraphrases",
-            engine=self._name,
-            **paraphrase.origin,
-        )
+    blank = Draft(original, engine.exact)
+    keeper, foreseen = context.keeper, getattr(engine, "foreseen", None)
+    if keeper is None or not engine.kept:
+        return fill(blank, NoWork())
+    try:
+        return keeper.paraphrases(asked, blank, fill)
+    except NotMade:
+        if foreseen is None or not keeper.stands_in:
+            raise
+        if left := engine.to_ask(drafts[-1]):  # type: ignore[attr-defined]
+            keeper.foresee(left)
+        return foreseen(original)  # type: ignore[no-any-return]

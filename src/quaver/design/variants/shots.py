@@ -7,24 +7,31 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from quaver.core.records import Item, Variant
 from quaver.core.seeds import derive
-from quaver.design.factor_levels import LevelOfFactor, Options, level
+from quaver.design.factor_levels import LevelOfFactor, family, level
 from quaver.design.paraphrase.paraphraser import PromptContext
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.prompts.templates import names_in
+from quaver.design.spec.yaml_file import Natural
 from quaver.errors import ItemError, SpecError
 
 Place = Literal["turns", "message"]
-_Number = Annotated[int, Field(ge=0)]
 
 
-class Shots(Options):
-    """The prompt with k examples, for each k that is given.
+@family("shots")
+def shots(
+    context: PromptContext,
+    *,
+    k: Natural | list[Natural] | None = None,
+    draws: Annotated[int, Field(ge=1, le=1000)] = 1,
+    place: Place = "turns",
+) -> Sequence[LevelOfFactor]:
+    """The prompt with k examples, for each k that is given and each draw.
 
     Examples are items outside the sample, or of the study's table of examples (``items.examples``), that have
     a gold label; none has the text of a sampled item.
@@ -32,42 +39,34 @@ class Shots(Options):
     smaller k uses the first examples of a larger one.
 
     Args:
+        context: The prompt, and the items to take examples from.
         k: The number of examples; 0 is the prompt without examples. By default 0 and one of each label.
         draws: The number of draws for each k above 0; each is a level.
         place: ``turns`` of a conversation, or inside the user ``message`` (at ``{{ examples }}`` in the
             layout, or at its beginning).
+
+    Raises:
+        SpecError: There are too few examples.
     """
-
-    factor: ClassVar[str] = "shots"
-    k: _Number | list[_Number] | None = None
-    draws: Annotated[int, Field(ge=1, le=1000)] = 1
-    place: Place = "turns"
-
-    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
-        """The prompt with each number of examples and each draw.
-
-        Raises:
-            SpecError: There are too few examples.
-        """
-        sizes = [0, len(context.labels.labels)] if self.k is None else self.k
-        levels = []
-        for k in dict.fromkeys([sizes] if isinstance(sizes, int) else sizes):
-            for draw in range(1, 1 + (self.draws if k else 1)):
-                examples = drawn(context, k, derive(context.seed, "shots", str(draw)))
-                levels.append(
-                    level(
-                        f"{k}-shot {draw}" if k and self.draws > 1 else f"{k}-shot",
-                        partial(show, examples=examples, place=self.place),
-                        2,
-                        family="shots",
-                        by="draw",
-                        draw=draw,
-                        k=k,
-                        place=self.place,
-                        examples=[item.id for item in examples],
-                    )
+    sizes = [0, len(context.labels.labels)] if k is None else k
+    levels = []
+    for size in dict.fromkeys([sizes] if isinstance(sizes, int) else sizes):
+        for draw in range(1, 1 + (draws if size else 1)):
+            examples = drawn(context, size, derive(context.seed, "shots", str(draw)))
+            levels.append(
+                level(
+                    f"{size}-shot {draw}" if size and draws > 1 else f"{size}-shot",
+                    partial(show, examples=examples, place=place),
+                    2,
+                    family="shots",
+                    by="draw",
+                    draw=draw,
+                    k=size,
+                    place=place,
+                    examples=[item.id for item in examples],
                 )
-        return levels
+            )
+    return levels
 
 
 def show(variant: Variant, examples: tuple[Item, ...], place: Place = "turns") -> Variant:

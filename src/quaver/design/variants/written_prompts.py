@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, ClassVar, Final
+from typing import Final
 
 from pydantic import Field
 
 from quaver.core.records import Variant
-from quaver.design.factor_levels import LevelOfFactor, Options, check_names, level
+from quaver.design.factor_levels import LevelOfFactor, check_names, family, level
 from quaver.design.paraphrase.paraphraser import PromptContext
+from quaver.design.spec.yaml_file import Count, Natural, Part
 from quaver.design.variants.shots import drawn, show
 from quaver.errors import SpecError
 
 _PARTS: Final = {"system", "layout", "instruction", "postfix", "max_tokens"}
 _DEFINITIONS: Final = "{% for label in labels %}\n{{ label.answer }}: {{ label.definition }}{% endfor %}"
-_Number = Annotated[int, Field(ge=0)]
 
 
-class WrittenPrompt(Options):
+class WrittenPrompt(Part):
     """What one version of the prompt replaces, and what it adds; nothing leaves the prompt as it is."""
 
     system: str | None = None
@@ -28,36 +28,31 @@ class WrittenPrompt(Options):
     postfix: str | None = None
     answers: dict[str, str] = Field({})
     """The answers for some labels, by code; the prompt's own for the others."""
-    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    max_tokens: Count | None = None
     """The limit on the answer, if it differs from the decoding's."""
     definitions: bool = False
     """Adds the labels' definitions to the instruction."""
-    examples: _Number = 0
+    examples: Natural = 0
     """Adds this many examples in all, drawn as those of ``shots``."""
-    examples_of_each: _Number = 0
+    examples_of_each: Natural = 0
     """Adds this many examples of each label."""
 
 
-class Prompts(Options):
-    """Versions of the prompt, written by hand.
+@family("version")
+def prompts(context: PromptContext, *, prompts: dict[str, WrittenPrompt]) -> Sequence[LevelOfFactor]:
+    """Versions of the prompt, written by hand, in their order.
 
     Args:
+        context: The prompt.
         prompts: By name, the parts that a version replaces (``system``, ``layout``, ``instruction``,
             ``postfix``, ``answers``), its limit on the answer (``max_tokens``), and what it adds
             (``definitions``, ``examples``, ``examples_of_each``). The prompt as it is has nothing: ``{}``.
+
+    Raises:
+        SpecError: There are too few examples, or a label has no definition.
+        UnknownName: A version gives an answer for a label that does not exist.
     """
-
-    factor: ClassVar[str] = "version"
-    prompts: dict[str, WrittenPrompt]
-
-    def levels(self, context: PromptContext) -> Sequence[LevelOfFactor]:
-        """The versions in their order.
-
-        Raises:
-            SpecError: There are too few examples, or a label has no definition.
-            UnknownName: A version gives an answer for a label that does not exist.
-        """
-        return [_level(name, prompt, context) for name, prompt in self.prompts.items()]
+    return [_level(name, prompt, context) for name, prompt in prompts.items()]
 
 
 def _level(name: str, prompt: WrittenPrompt, context: PromptContext) -> LevelOfFactor:

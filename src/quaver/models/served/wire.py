@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from quaver.core.instrument import Knob, State, record_of
+from quaver.core.instrument import State, record_of
 from quaver.core.records import Message, Request, Response
 from quaver.models.served.dialects import (
     CHAT_API,
@@ -203,7 +203,7 @@ class Wire:
         for name, asked in asked_of(self.server, request).items():
             sent = self._sent(name, body)
             if asked is not None or sent is not None:
-                knobs[name] = Knob(asked, _shown(name, sent), self._state(name, asked, sent, response))
+                knobs[name] = asked, _shown(name, sent), self._state(name, asked, sent, response)
         return record_of(knobs, host, "" if self.dialect is CHAT_API else self.dialect.name)
 
     def _sent(self, knob: str, body: Mapping[str, Any]) -> Any:

@@ -164,21 +164,13 @@ class FieldSource(StudySource):
         }
 
 
-def fields_of(study: StudySource, *, answered: bool = True) -> dict[str, StudySource]:
-    """A study's fields by name; a study without fields is its own, unnamed.
-
-    Args:
-        study: The study.
-        answered: Whether they share its annotations, which are read now.
-    """
+def fields_of(study: StudySource) -> dict[str, StudySource]:
+    """A study's fields by name, which share its annotations; a study without fields is its own, unnamed."""
     fields = fields_in(study.experiment.labels)
     if not fields:
         return {"": study}
-    frame = annotations_of(study) if answered else _NOTHING
+    frame = annotations_of(study)
     return {field.name: FieldSource(study, field.name, frame) for field in fields}
-
-
-_NOTHING = pl.DataFrame(schema={FIELD: pl.String, "label": pl.String})
 
 
 def _field(whole: StudySource, name: str) -> TaskField:

@@ -30,7 +30,7 @@ from quaver.models.python_function import takes_text_alone
 from quaver.report.findings.verdict_card import Card
 from quaver.report.page_templates import template
 from quaver.score.parsing.languages import language_of, languages
-from quaver.study.checking.check_file import CheckDesign, sealed, study_text, write_check_file
+from quaver.study.checking.check_file import sealed, study_text, write_check_file
 from quaver.study.checking.check_options import BUNDLED, CheckOptions
 from quaver.study.checking.coding_sheet import coding_sheet
 from quaver.study.checking.text_table import TextTable, doubts_about, read_text_table
@@ -132,14 +132,21 @@ class Check:
         study: The study, to measure, export or run on.
         file: The study file that the check leaves behind.
         table: What the table of texts holds.
-        design: What is asked.
+        design: What is asked: the study's ``name``; the ``instructions`` by name, the original first, whether
+            they are the user's own (``is_own``), and the ``language`` of what Quaver adds; the ``model`` as a
+            study file has it, whether it ``is_held`` to the labels, and whether it is a function that holds
+            the instruction itself (``in_function``); the ``writer`` that puts the instruction in other words,
+            if one is to, and in how many (``written``); whether labels are also listed in reverse
+            (``reorders``), so how many ``forms`` and ``prompts`` there are; the ``sample`` drawn, None for
+            all, and how many others with gold labels (``more_gold``); ``repeats``, ``max_tokens``, the
+            ``definitions`` of labels, and the ``options`` of the check.
         taken: What each column was taken for, and what else was decided.
     """
 
     study: Study
     file: Path
     table: TextTable
-    design: CheckDesign
+    design: Mapping[str, Any]
     taken: tuple[Decision, ...]
 
     @cached_property
@@ -242,25 +249,11 @@ def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckO
             known=words_by_language(),
             held=asking(study.source).decided.task.held,
             instruction=study.spec.prompt.instruction,
-            numbers=not (table.fields or design.definitions)
+            numbers=not (table.fields or design["definitions"])
             and all(label.lstrip("-").isdigit() for label in table.labels),
         ),
     )
     return Check(study, file, table, design, decided)
-
-
-def starting_file(source: Path, path: Path, **options: Unpack[CheckOptions]) -> tuple[str, list[Decision]]:
-    """The text of a study file for all texts of a table, and what each column was taken for."""
-    given: CheckOptions = with_defaults(CheckOptions, options)
-    found = _find_how_written(source, given)
-    rows = table_of(source, written_in(given))
-    given["n"] = len(rows.rows)
-    table, design, _ = _designed(rows, source.stem, given)
-    return study_text(path, source, table, design, starts=True), [
-        *found,
-        *table.taken,
-        *_said(table, starts=True),
-    ]
 
 
 def _find_how_written(data: Any, given: CheckOptions) -> list[Decision]:
@@ -276,7 +269,7 @@ def _find_how_written(data: Any, given: CheckOptions) -> list[Decision]:
 
 def _designed(
     rows: Table, name: str, given: CheckOptions
-) -> tuple[TextTable, CheckDesign, dict[str, Callable[..., Any]]]:
+) -> tuple[TextTable, dict[str, Any], dict[str, Callable[..., Any]]]:
     """What a table holds, what is asked about it, and the function that is asked, by its name."""
     book = coding_sheet(Path(given["codebook"])) if given["codebook"] else {}
     given["labels"] = given["labels"] or tuple(book)
@@ -291,24 +284,28 @@ def _designed(
     instructions = instruction_texts(
         instruction, 1 if own or writer else forms, fields=bool(table.fields), language=language
     )
-    design = CheckDesign(
-        name=name,
-        instructions=instructions,
-        language=language,
-        is_own=instruction is not None or own,
-        reorders=prompts >= REORDERED_FROM and not own and not table.fields,
-        model=asked,
-        sample=n if n < table.rows else None,
-        more_gold=_MORE_GOLD * n if n < table.rows and table.known else 0,
-        repeats=given["repeats"] or (_REPEATS_ALONE if own else _REPEATS),
-        max_tokens=given["max_tokens"] or max_tokens(asked, table.labels),
-        is_held=_made(asked)["use"] in HERE,
-        options=given,
-        definitions=book,
-        in_function=own,
-        writer=writer,
-        written=forms - 1 if writer else 0,
-    )
+    written = forms - 1 if writer else 0
+    reorders = prompts >= REORDERED_FROM and not own and not table.fields
+    design = {
+        "name": name,
+        "instructions": instructions,
+        "language": language,
+        "is_own": instruction is not None or own,
+        "reorders": reorders,
+        "forms": len(instructions) + written,
+        "prompts": (len(instructions) + written) * (1 + reorders),
+        "model": asked,
+        "sample": n if n < table.rows else None,
+        "more_gold": _MORE_GOLD * n if n < table.rows and table.known else 0,
+        "repeats": given["repeats"] or (_REPEATS_ALONE if own else _REPEATS),
+        "max_tokens": given["max_tokens"] or max_tokens(asked, table.labels),
+        "is_held": _made(asked)["use"] in HERE,
+        "options": given,
+        "definitions": book,
+        "in_function": own,
+        "writer": writer,
+        "written": written,
+    }
     return table, design, functions
 
 
@@ -391,10 +388,10 @@ def _made(model: str | Mapping[str, Any]) -> Mapping[str, Any]:
     return model_of_name(model) if isinstance(model, str) else model
 
 
-def _said(table: TextTable, *, starts: bool = False, **facts: Any) -> list[Decision]:
-    """The decisions of a template with a line for each; of a file that starts, hints at columns alone."""
+def _said(table: TextTable, **facts: Any) -> list[Decision]:
+    """The decisions of a template with a line for each."""
     page = template("terminal/check_decisions.txt")
-    text = page.render(table=table, starts=starts, shell=shlex.quote, **facts)
+    text = page.render(table=table, shell=shlex.quote, **facts)
     return [Decision(*json.loads(line)) for line in text.split("\n") if line]
 
 
@@ -412,7 +409,7 @@ def consent_missing(plan: Forecast) -> QuaverError:
     """The error where asking costs money and nobody has agreed to it."""
     return QuaverError(
         "this would spend money, and nobody has agreed to it",
-        where=", ".join(forecast.model for forecast in plan.models),
+        where=", ".join(one["model"] for one in plan.models),
         found=f"{plan.calls - plan.stored:,} calls for {plan.costs}",
         fix="agree with --yes, or set a limit with --budget",
     )

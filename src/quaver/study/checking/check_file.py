@@ -6,113 +6,56 @@ import hashlib
 import os
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from quaver.core.replaced_file import writing
 from quaver.design.items.item_data import column_template
-from quaver.design.prompt_words import ENGLISH, postfix_for_labels
+from quaver.design.prompt_words import postfix_for_labels
 from quaver.design.spec.json_schema import MODELINE, write_with_schema
 from quaver.errors import QuaverError
 from quaver.report.page_templates import template
-from quaver.study.checking.check_options import CheckOptions
 from quaver.study.checking.text_table import TextTable
 from quaver.study.imports.import_options import written_in
 
 _SEAL = "# Unchanged since `quaver check` wrote it: "
 
 
-@dataclass(frozen=True, slots=True)
-class CheckDesign:
-    """What a check asks.
-
-    Attributes:
-        name: The study's name.
-        instructions: The instruction's forms by name, the original first.
-        is_own: Whether the user gave it.
-        reorders: Whether the labels are also listed from last to first.
-        model: What would stand under ``models``.
-        sample: How many texts are drawn; all if None.
-        more_gold: How many others with gold labels are asked about at most.
-        repeats: How often each prompt asks about each text.
-        max_tokens: Where an answer is cut off.
-        is_held: Whether the model can write nothing but one of the labels.
-        options: Those of the check.
-        definitions: What labels mean, where a coding sheet says so.
-        in_function: Whether the model is a function of the text alone, which holds the instruction itself.
-        language: That of the words that Quaver adds to the prompts.
-        writer: The model that puts the instruction in other words, if one is to: its name, or all of it.
-        written: In how many.
-    """
-
-    name: str
-    instructions: Mapping[str, str]
-    is_own: bool
-    reorders: bool
-    model: str | Mapping[str, Any]
-    sample: int | None
-    more_gold: int
-    repeats: int
-    max_tokens: int
-    is_held: bool
-    options: CheckOptions
-    definitions: Mapping[str, str] = field(default_factory=dict)
-    in_function: bool = False
-    language: str = ENGLISH
-    writer: str | Mapping[str, Any] = ""
-    written: int = 0
-
-    @property
-    def forms(self) -> int:
-        """In how many forms the instruction is asked."""
-        return len(self.instructions) + self.written
-
-    @property
-    def prompts(self) -> int:
-        """How many prompts there are."""
-        return self.forms * (1 + self.reorders)
-
-
-def study_text(
-    path: Path, source: Path, table: TextTable, design: CheckDesign, *, starts: bool = False
-) -> str:
+def study_text(path: Path, source: Path, table: TextTable, design: Mapping[str, Any]) -> str:
     """A commented study file for a table of texts.
 
     Args:
         path: Where it will be.
         source: The table.
         table: What the table holds.
-        design: What is asked.
-        starts: Whether it is one to edit first, which shows further keys of items, commented out.
+        design: What is asked (`check_design.prepared_check`).
     """
-    defined = {label: meaning for label in table.labels if (meaning := design.definitions.get(label))}
+    defined = {label: meaning for label in table.labels if (meaning := design["definitions"].get(label))}
     labels = [
         {"code": label, "definition": defined[label]} if label in defined else label for label in table.labels
     ]
-    model = design.model
+    model, options = design["model"], design["options"]
     gold: dict[str, Any] = {}
     if table.gold or table.coders:
         gold = {"column": table.gold} if table.gold else {"coders": "majority"}
-        more = {"drawn": design.options["hand_labels"], "map": table.also}
+        more = {"drawn": options["hand_labels"], "map": table.also}
         gold |= {name: value for name, value in more.items() if value}
     text = template("check_study.txt").render(
-        study=_one_line(shlex.quote(str(path) if starts else path.parent.name)),
+        study=_one_line(shlex.quote(path.parent.name)),
         file=_one_line(source.name),
         function=shlex.quote(model["name"])
         if isinstance(model, Mapping) and model["use"] == "function"
         else None,
         table=table,
         design=design,
-        options=design.options,
+        options=options,
         labels=labels,
         source=_relative(source, path.parent),
-        written=written_in(design.options),
+        written=written_in(options),
         text=column_template(table.text),
         gold=gold,
         defined=defined,
-        postfix=postfix_for_labels(design.language, defined=True),
-        starts=starts,
+        postfix=postfix_for_labels(design["language"], defined=True),
         classes=[one.name for one in table.fields if one.kind != "number"],
         line=_one_line,
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import exp, inf, log1p, sqrt
-from typing import Any, NamedTuple
+from typing import Any
 
 import scipy
 
@@ -17,7 +17,6 @@ from quaver.core.model import Model
 from quaver.core.number_format import count
 from quaver.core.rows import Rows
 from quaver.design.calls.call_plan import Plan
-from quaver.design.paraphrase.paraphraser import ToAsk
 
 _FEW = 5
 """Answers from which their length is forecast."""
@@ -32,31 +31,29 @@ _CHARACTERS_A_TOKEN, _EITHER_WAY = 4.0, 0.25
 """A rule of thumb for English, where the model cannot count, and how far it may be off."""
 
 
-class Range(NamedTuple):
-    """From the least to the most, with what is likely; None where nothing is measured."""
+Cost = tuple[float, float, float | None]
+"""US dollars from the least to the most, with what is likely; None where nothing is measured."""
 
-    low: float
-    high: float
-    likely: float | None = None
 
-    def __str__(self) -> str:
-        """As dollars."""
-        low, high = _dollars(self.low), _dollars(self.high)
-        if self.high == 0 or low == high:
-            return low if self.high else "free"
-        likely = self.likely
-        return f"{low} to {high}" if likely is None else f"about {_dollars(likely)} ({low} to {high})"
+def in_dollars(cost: Cost | None) -> str:
+    """A cost in words.
+
+    >>> in_dollars((0.5, 0.5, None)), in_dollars((0.001, 12.5, 2.0)), in_dollars((0.0, 0.0, None))
+    ('$0.50', 'about $2.00 ($0.001 to $12.50)', 'free')
+    """
+    if cost is None:
+        return "cost unknown"
+    low, high = map(_dollars, cost[:2])
+    if cost[1] == 0 or low == high:
+        return low if cost[1] else "free"
+    likely = cost[2]
+    return f"{low} to {high}" if likely is None else f"about {_dollars(likely)} ({low} to {high})"
 
 
 def _dollars(amount: float) -> str:
     if 0 < amount < 0.01:
         return f"${amount:.2g}" if amount >= 1e-4 else "under $0.0001"
     return f"${amount:,.2f}"
-
-
-def priced(cost: Range | None) -> str:
-    """A cost in words."""
-    return "cost unknown" if cost is None else str(cost)
 
 
 def expected_cost(
@@ -68,7 +65,7 @@ def expected_cost(
     shared: float = 0.0,
     counted: bool = False,
     used: Mapping[str, float] | None = None,
-) -> Range | None:
+) -> Cost | None:
     """What calls will cost: the least with as much as possible from the server's cache, the most with little.
 
     Args:
@@ -85,67 +82,33 @@ def expected_cost(
     used = used or {}
     n = int(used.get("counted", 0))
     off = 0.0 if counted else _EITHER_WAY
-    read, written = Range(prompt * (1 - off), prompt * (1 + off)), Range(calls, longest)
+    read: Cost = (prompt * (1 - off), prompt * (1 + off), prompt)
+    written: Cost = (calls, longest, None)
     least_cached, most_cached = 0.0, shared
     if n >= _FEW:
         written = _mean(n, used["completion_tokens"], used["completion_squares"], calls, longest)
         if not counted:
             read = _mean(n, used["prompt_tokens"], used["prompt_squares"], calls)
         share = used["cached_tokens"] / used["prompt_tokens"] if used["prompt_tokens"] else 0.0
-        least_cached, most_cached = share * read.low, share * read.high
-    likely, cached = read.likely or (read.low + read.high) / 2, (least_cached + most_cached) / 2
-    return Range(
-        price.of(read.low, min(read.low, most_cached), written.low),
-        price.of(read.high, min(read.high, least_cached), written.high),
-        None if written.likely is None else price.of(likely, min(likely, cached), written.likely),
+        least_cached, most_cached = share * read[0], share * read[1]
+    (least, most, likely), cached = read, (least_cached + most_cached) / 2
+    return (
+        price.of(least, min(least, most_cached), written[0]),
+        price.of(most, min(most, least_cached), written[1]),
+        None if written[2] is None else price.of(likely or 0.0, min(likely or 0.0, cached), written[2]),
     )
 
 
-def _mean(n: int, total: float, squares: float, calls: float, most: float = inf) -> Range:
+def _mean(n: int, total: float, squares: float, calls: float, most: float = inf) -> Cost:
     """A sum over calls like ``n`` measured ones, by Cox's interval for the mean of a lognormal variable."""
     if not total:
-        return Range(0.0, 0.0, 0.0)
-    mean, cap = (
-        total / n,
-        most / max(1.0, calls),
-    )  # what a model thinks before its answer may go beyond the cap
+        return 0.0, 0.0, 0.0
+    mean, cap = total / n, most / max(1.0, calls)  # what a model thinks first may go beyond the cap
     spread = log1p(max(0.0, squares / n / mean**2 - 1) * n / (n - 1))
     error = sqrt(spread * (1 / n + 1 / max(1.0, calls)) + spread**2 / (2 * (n - 1)))
     factor = exp(float(scipy.special.stdtrit(n - 1, _QUANTILE)) * error)
     high = mean * factor if mean > cap else min(cap, mean * factor)
-    return Range(mean / factor * calls, high * calls, mean * calls)
-
-
-@dataclass(frozen=True, slots=True)
-class ModelForecast:
-    """One model's part.
-
-    Attributes:
-        model: Its name in the study.
-        calls: All of its calls.
-        stored: How many of these are answered already.
-        prompts: Different prompts.
-        prompt_tokens: Tokens of all calls' prompts.
-        new_tokens: Tokens left to read where what neighbouring prompts share is read once.
-        answer_tokens: At most, if every answer is as long as it may be.
-        known: Whether the model's own tokenizer counted, or its answers so far report their tokens; else
-            prompts are estimated at four characters a token.
-        seconds: For the calls that are not stored, at the pace of those that are; None before any is.
-        cost: US dollars of the calls that are not stored; None where the price is not known.
-        batch: In words, the cost of the same calls in its provider's batches; empty where there are none.
-    """
-
-    model: str
-    calls: int
-    stored: int
-    prompts: int
-    prompt_tokens: int
-    new_tokens: int
-    answer_tokens: int
-    known: bool
-    seconds: float | None
-    cost: Range | None
-    batch: str = ""
+    return mean / factor * calls, high * calls, mean * calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +119,13 @@ class Forecast(Rows):
         items: Items after sampling.
         variants: Prompt variants.
         decodings: Decodings.
-        models: Each model's part.
+        models: Each model's part: ``model``, its ``calls``, how many of them are ``answered``, its different
+            ``prompts``, the ``prompt_tokens`` of all calls, the ``tokens_read_once`` where what neighbouring
+            prompts share is read once, the ``most_answer_tokens``; whether its tokens are ``counted`` (else a
+            token is taken for four characters). For what is not answered: ``seconds_left`` at the pace of
+            what is, None before any is; ``least_cost``, ``most_cost`` and ``likely_cost`` in US dollars, None
+            where nothing is known; and in words the ``cost``, and in ``batch`` that of the same calls in its
+            provider's batches, empty where there are none.
         notes: On how the variants were chosen.
         paraphrases: A sentence for each model on the calls that made paraphrases, or are to make them; these
             are not among the others.
@@ -165,43 +134,43 @@ class Forecast(Rows):
     items: int
     variants: int
     decodings: int
-    models: tuple[ModelForecast, ...]
+    models: tuple[dict[str, Any], ...]
     notes: tuple[str, ...] = ()
     paraphrases: tuple[str, ...] = ()
 
     @property
     def calls(self) -> int:
         """All calls."""
-        return sum(model.calls for model in self.models)
+        return sum(model["calls"] for model in self.models)
 
     @property
     def stored(self) -> int:
         """Calls that are answered already."""
-        return sum(model.stored for model in self.models)
+        return sum(model["answered"] for model in self.models)
 
     @property
     def seconds(self) -> float | None:
         """For what is not stored, the models working side by side; None where one is not known."""
-        known = [model.seconds for model in self.models]
-        return None if None in known else max((s for s in known if s is not None), default=0.0)
+        left = [model["seconds_left"] for model in self.models]
+        return None if None in left else max(left, default=0.0)
 
     @property
     def costs(self) -> str:
         """What is not stored costs, a model at a time, in words."""
-        costs = [model.cost for model in self.models]
-        words = " and ".join("an unknown price" if cost is None else str(cost) for cost in costs)
-        measured = all(cost is None or not cost.high or cost.likely is not None for cost in costs)
-        return words if measured else f"{words}, more if it thinks before it answers"
+        costs = ["an unknown price" if model["most_cost"] is None else model["cost"] for model in self.models]
+        measured = all(not model["most_cost"] or model["likely_cost"] is not None for model in self.models)
+        return " and ".join(costs) + ("" if measured else ", more if it thinks before it answers")
 
     @property
     def most(self) -> float:
         """US dollars at most, of the models whose price is known."""
-        return sum(model.cost.high for model in self.models if model.cost is not None)
+        return sum(model["most_cost"] or 0.0 for model in self.models)
 
     def is_wide(self, times: float) -> bool:
         """Whether what some model costs may be more than so many times the least."""
         return any(
-            model.cost is not None and model.cost.high > times * model.cost.low for model in self.models
+            model["most_cost"] is not None and model["most_cost"] > times * model["least_cost"]
+            for model in self.models
         )
 
     @property
@@ -214,29 +183,16 @@ class Forecast(Rows):
         """The plan, a line a model."""
         lines = [f"{self.size}: {self.calls:,} calls, {self.stored:,} answered"]
         for model in self.models:
-            time = "time unknown" if model.seconds is None else f"{model.seconds:,.0f} s left"
-            lines.append(f"{model.model}: {model.calls:,} calls, {time}, {priced(model.cost)}")
+            left = model["seconds_left"]
+            time = "time unknown" if left is None else f"{left:,.0f} s left"
+            lines.append(f"{model['model']}: {model['calls']:,} calls, {time}, {model['cost']}")
         return "\n".join([*lines, *self.paraphrases])
 
     __repr__ = __str__
 
     def rows(self) -> list[dict[str, Any]]:
-        """A row for each model: its calls, tokens, seconds, and cost from least to most."""
-        return [
-            {
-                "model": model.model,
-                "calls": model.calls,
-                "answered": model.stored,
-                "prompts": model.prompts,
-                "prompt_tokens": model.prompt_tokens,
-                "tokens_read_once": model.new_tokens,
-                "most_answer_tokens": model.answer_tokens,
-                "seconds_left": model.seconds,
-                "least_cost": model.cost and model.cost.low,
-                "most_cost": model.cost and model.cost.high,
-            }
-            for model in self.models
-        ]
+        """A row for each model."""
+        return list(self.models)
 
 
 def forecast(
@@ -263,15 +219,16 @@ def forecast(
 
 def _of_model(
     plan: Plan, name: str, model: Model, used: Mapping[str, float], price: Price | None
-) -> ModelForecast:
+) -> dict[str, Any]:
     experiment, survey = plan.experiment, plan.order.survey
-    of_variant = {variant.id: n for variant, n in zip(experiment.variants, survey.of_variants, strict=True)}
+    ids = [variant.id for variant in experiment.variants]
+    of_variant = dict(zip(ids, survey["of_variants"], strict=True))
     conditions = [condition for condition in experiment.conditions if condition.model == name]
     rate, counted = _tokens_a_character(plan, model)
     asked = sum(of_variant[variant] for variant in {c.variant for c in conditions})
     calls, stored = len(experiment.items) * sum(c.repeats for c in conditions), int(used.get("calls", 0))
     prompt = rate * sum(of_variant[c.variant] * c.repeats for c in conditions)
-    new = rate * survey.new_characters * asked / survey.characters
+    new = rate * survey["new_characters"] * asked / survey["characters"]
     longest = len(experiment.items) * sum(c.repeats * plan.max_tokens(c) for c in conditions)
     measured = int(used.get("counted", 0))
     if measured >= _FEW and not counted:  # what prompts took is nearer than what their length suggests
@@ -279,55 +236,68 @@ def _of_model(
         prompt, new = nearer * prompt, nearer * new
     left = (calls - stored) / calls
 
-    def cost(price: Price | None) -> Range | None:
+    def cost(price: Price | None) -> Cost | None:
         shared = left * (prompt - new)
         return expected_cost(
             left * calls, left * prompt, left * longest, price, shared=shared, counted=counted, used=used
         )
 
-    service = model.batches() if isinstance(model, Batched) else None
-    in_batches = priced(cost(price and price.in_batch))
-    return ModelForecast(
-        model=name,
-        calls=calls,
-        stored=stored,
-        prompts=len(experiment.items) * len({c.variant for c in conditions}),
-        prompt_tokens=round(prompt),
-        new_tokens=round(new),
-        answer_tokens=longest,
-        known=counted or measured >= _FEW,
-        seconds=(calls - stored) * used["seconds"] / stored if stored else None,
-        cost=cost(price),
-        batch="" if service is None else f"{in_batches}, within {service.hours:g} h",
-    )
+    service, own = model.batches() if isinstance(model, Batched) else None, cost(price)
+    in_batches = in_dollars(cost(price and price.in_batch))
+    least, most, likely = own or (None, None, None)
+    return {
+        "model": name,
+        "calls": calls,
+        "answered": stored,
+        "prompts": len(experiment.items) * len({c.variant for c in conditions}),
+        "prompt_tokens": round(prompt),
+        "tokens_read_once": round(new),
+        "most_answer_tokens": longest,
+        "counted": counted or measured >= _FEW,
+        "seconds_left": (calls - stored) * used["seconds"] / stored if stored else None,
+        "least_cost": least,
+        "most_cost": most,
+        "likely_cost": likely,
+        "cost": in_dollars(own),
+        "batch": "" if service is None else f"{in_batches}, within {service.hours:g} h",
+    }
 
 
 def paraphrases_to_make(
-    left: Sequence[tuple[str, ToAsk]], prices: Mapping[str, Price | None]
+    left: Sequence[tuple[str, int, int, int]], prices: Mapping[str, Price | None]
 ) -> tuple[str, ...]:
-    """What the paraphrases will take that have not been made, a sentence for each model."""
+    """What the paraphrases will take that have not been made, a sentence for each model.
+
+    Args:
+        left: For each model its name, the least calls, the characters of each prompt, the most tokens of each
+            answer.
+        prices: What models cost, by name.
+    """
     found = []
-    for name, one in left:
-        read, longest = one.calls * one.characters / _CHARACTERS_A_TOKEN, one.calls * one.answer_tokens
-        cost = expected_cost(one.calls, read, longest, prices.get(name))
+    for name, calls, characters, tokens in left:
+        read, longest = calls * characters / _CHARACTERS_A_TOKEN, calls * tokens
+        cost = expected_cost(calls, read, longest, prices.get(name))
         found.append(
-            f"{one.calls:,} calls of {name} or more are to make paraphrases: about {round(read):,} tokens "
-            f"read, at most {longest:,} written, {priced(cost)}"
+            f"{calls:,} calls of {name} or more are to make paraphrases: about {round(read):,} tokens "
+            f"read, at most {longest:,} written, {in_dollars(cost)}"
         )
     return tuple(found)
 
 
 def _made(entry: Entry, price: Price | None) -> str:
     read, written = entry.prompt_tokens, entry.completion_tokens
-    cost = Range(*[price.of(read, entry.cached_tokens, written)] * 2) if price else None
+    cost = None
+    if price is not None:
+        spent = price.of(read, entry.cached_tokens, written)
+        cost = (spent, spent, None)
     return (
         f"{entry.calls:,} calls of {entry.model} made paraphrases: {read:,.0f} tokens read, {written:,.0f} "
-        f"written, {priced(cost)}; the budget counts them"
+        f"written, {in_dollars(cost)}; the budget counts them"
     )
 
 
 def _tokens_a_character(plan: Plan, model: Model) -> tuple[float, bool]:
-    step = max(1, plan.order.survey.prompts // _COUNTED)
+    step = max(1, plan.order.survey["prompts"] // _COUNTED)
     some = [prompt.messages for _, _, prompt in islice(plan.order.prompts(), 0, None, step)]
     counts = model.count_tokens(some)
     if counts is None:

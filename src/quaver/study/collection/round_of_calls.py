@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -49,24 +49,6 @@ def reused_folders(spec: StudySpec, source: Positions) -> dict[str, Path]:
     return folders
 
 
-Keep = Callable[[Request], Request | None]
-"""What of a request is wanted; None where nothing is."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunAsked:
-    """How a study is run: the arguments of `Study.run`, and ``keep``, what of a request is wanted."""
-
-    watch: Callable[[Progress], None]
-    retry_errors: bool = False
-    requests: int | None = None
-    batch: bool = False
-    wait: bool = False
-    cancel_batches: bool = False
-    where: Mapping[str, Any] | None = None
-    keep: Keep | None = None
-
-
 class Collecting:
     """Asks what a study has not been asked yet.
 
@@ -74,9 +56,11 @@ class Collecting:
         study: The study.
         store: Where answers go.
         journal: Keeps what happens.
-        asked: How the study is run.
         watch: Called with the progress as responses are stored.
         models: The models as they are asked.
+        retry_errors: Whether what ended in an error is asked again.
+        batch: Whether every model is asked in batches whose provider takes them.
+        wait: Whether to stay until every batch is over.
     """
 
     def __init__(
@@ -84,14 +68,16 @@ class Collecting:
         study: StudyFile,
         store: Store,
         journal: Journal,
-        asked: RunAsked,
         watch: Callable[[Progress], None],
         models: Mapping[str, Model],
+        *,
+        retry_errors: bool = False,
+        batch: bool = False,
+        wait: bool = False,
     ) -> None:
         self._study, self._store, self._models = study, store, models
         self._plan, self._caps = study.plan, study.spec.budget
-        self._journal, self._watch, self._retry_errors = journal, watch, asked.retry_errors
-        self._keep: Keep | None = None
+        self._journal, self._watch, self._retry_errors = journal, watch, retry_errors
         self._prices, self._made = study.prices, study.spent_beside()
         quotes = any(follow_up.quotes_answer for follow_up in study.experiment.follow_ups.values())
         self._following = study.plan.following if quotes else None
@@ -102,8 +88,8 @@ class Collecting:
         before = store.calls.answered(errors=not self._retry_errors)
         unfollowed = store.calls.unfollowed(errors=not self._retry_errors)
         self._progress = Progress(study.calls - unfollowed, before)
-        self._batches = StudyBatches(study, store, journal, watch, self._progress, every=asked.batch)
-        self._wait = asked.wait
+        self._batches = StudyBatches(study, store, journal, watch, self._progress, every=batch)
+        self._wait = wait
         for name, model in self._models.items():
             model.prepare(self._repeats(name))
         stored = f"{before:,} of {self._progress.total:,} calls are stored"
@@ -114,9 +100,8 @@ class Collecting:
         conditions = self._study.experiment.conditions
         return max((condition.repeats for condition in conditions if condition.model == model), default=0)
 
-    def ask(self, keep: Keep | None = None, most: int | None = None) -> Outcome:
-        """Take over and ask what is missing of what is wanted."""
-        self._keep = keep
+    def ask(self, most: int | None = None) -> Outcome:
+        """Take over and ask what is missing."""
         reused = self._take_over()
         self._progress.before += reused
         in_batches = self._batches.names if most is None else []
@@ -165,7 +150,7 @@ class Collecting:
         budget = self._budget()
         if in_batches:
             self._batches.write(self._requests, budget)
-        if most != 0 and self._keep is None:
+        if most != 0:
             self._pilot([name for name in direct if name not in given_up], budget)
         asked = {name: self._requests(name, most) for name in direct if name not in given_up}
         outcome = self._collected(asked, budget, following=self._following)
@@ -224,7 +209,7 @@ class Collecting:
         given_up = self._progress.given_up
         left = self._store.calls.unfinished(errors=not self._retry_errors) & set(names)
         out = left & set(self._out.out().values())
-        left -= {name for name in out if next(self._requests(name, every=True), None) is None}
+        left -= {name for name in out if next(self._requests(name), None) is None}
         for name, model in self._models.items():
             if name not in left or name in self._tried or not isinstance(model, Probed):
                 continue
@@ -265,8 +250,8 @@ class Collecting:
             self._journal.line(f"took {calls:,} answers from {folder}")
         return taken.total()
 
-    def _requests(self, model: str, most: int | None = None, *, every: bool = False) -> Iterator[Request]:
-        """What a model is still to be asked of what is wanted, or of every call."""
+    def _requests(self, model: str, most: int | None = None) -> Iterator[Request]:
+        """What a model is still to be asked, spread over the study where there is a most."""
 
         def stored(keys: Sequence[bytes]) -> Mapping[bytes, Response]:
             return self._store.answered(keys, errors=not self._retry_errors)
@@ -274,9 +259,6 @@ class Collecting:
         requests = self._plan.requests(model, stored if self._store.calls.stored() else None)
         if out := self._out.out():
             requests = (left for request in requests for left in without(request, set(out)))
-        keep = None if every else self._keep
-        if keep is not None:
-            requests = (kept for request in requests if (kept := keep(request)) is not None)
         if most is None:
             return requests
         experiment = self._study.experiment

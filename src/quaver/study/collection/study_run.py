@@ -18,7 +18,7 @@ from quaver.design.spec import RunSpec
 from quaver.design.spec.study_file import Positions, read_part
 from quaver.errors import QuaverError
 from quaver.study.collection.forecast import Forecast, forecast, paraphrases_to_make
-from quaver.study.collection.round_of_calls import Collecting, RunAsked, reused_folders
+from quaver.study.collection.round_of_calls import Collecting, reused_folders
 from quaver.study.collection.study_variants import StudyVariants
 from quaver.study.sources.prices import check_money
 from quaver.study.sources.study_file_source import StudyFile
@@ -77,7 +77,7 @@ def planned(study: StudyFile, pilot: int, watch: Callable[[Progress], None] | No
     Its paraphrases may have yet to be made, and some of its calls may be answered.
     """
     if pilot:
-        outcome = run(study, RunAsked(watch or watching_in_notebook(), requests=pilot))
+        outcome = run(study, watch or watching_in_notebook(), requests=pilot)
         if outcome.ended == "interrupted":
             raise KeyboardInterrupt
     if study.lacks_paraphrases:
@@ -95,8 +95,20 @@ def planned(study: StudyFile, pilot: int, watch: Callable[[Progress], None] | No
     return forecast(study.plan, study.models, used, study.prices, study.spent_on_paraphrases())
 
 
-def run(study: StudyFile, asked: RunAsked) -> Outcome:
-    """Make paraphrases that are yet to make, ask whatever has not been asked yet, and store the answers."""
+def run(
+    study: StudyFile,
+    watch: Callable[[Progress], None],
+    *,
+    retry_errors: bool = False,
+    requests: int | None = None,
+    cancel_batches: bool = False,
+    where: Mapping[str, Any] | None = None,
+    **how: bool,
+) -> Outcome:
+    """Make paraphrases that are yet to make, ask whatever has not been asked yet, and store the answers.
+
+    Its arguments are those of `Study.run`.
+    """
     StudyVariants(study).make()
     experiment = study.experiment
     _ = study.models  # one that cannot be asked is an error, also where nothing is left to ask
@@ -105,20 +117,17 @@ def run(study: StudyFile, asked: RunAsked) -> Outcome:
         store.take_in()
         study.place(store)
         study.files.write("study.lock.json", study.lock())
-        before = store.calls.answered(errors=not asked.retry_errors)
-        total = study.calls - store.calls.unfollowed(errors=not asked.retry_errors)
+        before = store.calls.answered(errors=not retry_errors)
+        total = study.calls - store.calls.unfollowed(errors=not retry_errors)
         if before == total and not StoredBatches(store).rows():
             return Outcome("finished", before, before, 0, 0, 0.0)
         check(study)
         ids = [item.id for item in experiment.items]
         journal = Journal(study.files.log, experiment.conditions, ids)
-        models = asked_models(study, run_at(study.spec.run, asked.where))
-        collecting = Collecting(study, store, journal, asked, asked.watch, models)
+        models = asked_models(study, run_at(study.spec.run, where))
+        collecting = Collecting(study, store, journal, watch, models, retry_errors=retry_errors, **how)
         try:
-            if asked.cancel_batches:
-                outcome = collecting.cancel_batches()
-            else:
-                outcome = collecting.ask(asked.keep, most=asked.requests)
+            outcome = collecting.cancel_batches() if cancel_batches else collecting.ask(requests)
         except QuaverError as error:
             journal.line(f"ended with an error: {error}")
             raise

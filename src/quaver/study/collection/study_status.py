@@ -23,6 +23,7 @@ from quaver.collect.store.store_lock import collected_since, who_collects
 from quaver.core.instrument import idle_words
 from quaver.core.records import Item
 from quaver.core.rows import Rows
+from quaver.report.page_templates import paragraph
 from quaver.study.analysis.annotation_frame import changed_models
 from quaver.study.sources.study_source import StudySource
 
@@ -209,15 +210,10 @@ def blocked_texts(items: Sequence[Item], store: Store) -> list[str]:
         for column, levels in columns.items():
             of, all_of = Counter(levels[item] for item in texts), Counter(levels)
             if len(all_of) <= _LEVELS:
-                named = [f"{level} {n:,} of {all_of[level]:,}" for level, n in of.most_common() if level]
-                parts += [f"; by {column}: {', '.join(named)}"] if named else []
+                parts.append((column, [(level, n, all_of[level]) for level, n in of.most_common() if level]))
         words = Counter(texts.values()).most_common(1)[0][0].partition(": ")[2][:200]
-        said = f" It says: “{words}”" if words else ""
-        sentences.append(
-            f"The provider of {model} blocked {len(texts):,} of {len(items):,} texts{''.join(parts)}.{said} "
-            "They stay without a label: ask another model about them, label them by hand (quaver gold), or "
-            "lower the filter if the account allows it"
-        )
+        about = {"model": model, "blocked": len(texts), "texts": len(items), "parts": parts, "words": words}
+        sentences.append(paragraph("terminal/blocked.txt", **about))
     return sentences
 
 
@@ -241,19 +237,13 @@ def outside_study(study: StudySource) -> dict[str, int]:
 def outside_in_words(study: StudySource, answers: Mapping[str, int], changed: Sequence[str] = ()) -> str:
     """How many answers are no part of the study, of which models, and whether they are still there."""
     asked = {condition.model for condition in study.experiment.conditions}
-    parts, total = [], sum(answers.values())
-    for model, n in sorted(answers.items(), key=lambda counted: counted[0] in asked):
-        if model not in asked:
-            parts.append(f"{n:,} of the model “{model}”, which is not in it")
-        elif model in changed:
-            parts.append(f"{n:,} of “{model}” as it was before its code or options changed")
-        else:
-            parts.append(f"{n:,} of “{model}” to prompts, items, settings or repeats that are not in it")
-    if not total:
-        return ""
-    kept = "They were left out of the bundle." if study.left_out else "They are kept in responses.db."
-    are = "stored answer is" if total == 1 else "stored answers are"
-    return f"{total:,} {are} not part of this study: {'; '.join(parts)}. {kept}"
+    return paragraph(
+        "terminal/outside.txt",
+        answers=sorted(answers.items(), key=lambda counted: counted[0] in asked),
+        asked=asked,
+        changed=changed,
+        is_packed=bool(study.left_out),
+    )
 
 
 _OF_BATCH: Final = (

@@ -12,7 +12,6 @@ from typing import Any
 import polars as pl
 
 from quaver.agreement import krippendorff_alpha
-from quaver.core.number_format import count
 from quaver.core.records import Estimate, LabelSet
 from quaver.core.rows import Rows
 from quaver.design.items.table_files import Row
@@ -46,6 +45,8 @@ class GoldStatus(Rows):
         decided: Why items on which coders disagree have a label: ``adjudicator`` or ``majority``.
         fields: Of a sample for several fields, where it stands in each; all else is then of the field with
             the fewest labels.
+        new: How many labels the file that was just taken back has of items that its coder had not labelled.
+        changed: How many of its labels replace another one of the same coder, which stays on record.
     """
 
     design: str | None
@@ -61,6 +62,8 @@ class GoldStatus(Rows):
     apart: int = 0
     decided: dict[str, str] = field(default_factory=dict)
     fields: Mapping[str, GoldStatus] = field(default_factory=dict)
+    new: int = 0
+    changed: int = 0
 
     @property
     def complete(self) -> bool:
@@ -80,7 +83,9 @@ class GoldStatus(Rows):
             "agreement": None if self.agreement is None else self.agreement.document(),
         }
         own["fields"] = {name: one.document() for name, one in self.fields.items()}
-        return {name: value for name, value in own.items() if value or name != "fields"}
+        return {
+            name: value for name, value in own.items() if value or name not in ("fields", "new", "changed")
+        }
 
     def __str__(self) -> str:
         """A line for each fact."""
@@ -135,26 +140,6 @@ def coder_agreement(table: pl.DataFrame, labels: LabelSet) -> tuple[int, Estimat
     alpha = krippendorff_alpha(table.drop("item").rows(), labels.level, labels=labels)
     details = {**alpha.details, "percent": sum(pairs) / len(pairs)}
     return len(several), replace(alpha, details=details)
-
-
-@dataclass(frozen=True, slots=True)
-class GoldTaken:
-    """Labels that were taken back.
-
-    Attributes:
-        new: Labels of items that the coder had not labelled before.
-        changed: Labels that replace another one of the same coder; the former one stays on record.
-        status: Where the sample stands now.
-    """
-
-    new: int
-    changed: int
-    status: GoldStatus
-
-    def __str__(self) -> str:
-        """What was taken, on one line."""
-        changed = f", {self.changed:,} changed" if self.changed else ""
-        return f"{count(self.new, 'new label')}{changed}"
 
 
 def checked_labels(

@@ -27,7 +27,6 @@ from quaver.study.gold_sample.gold_options import GoldOptions
 from quaver.study.gold_sample.gold_plan import GoldRound, coders_of, declared_sample, next_round
 from quaver.study.gold_sample.gold_status import (
     GoldStatus,
-    GoldTaken,
     checked_labels,
     gold_status,
     known_labels,
@@ -177,7 +176,7 @@ class StudyGold:
         *,
         coder: str | None = None,
         apart: str | None = None,
-    ) -> GoldTaken:
+    ) -> GoldStatus:
         """Take back a file of labels; all of it, or nothing if something in it is wrong.
 
         Rows may be in any order, and some may be missing. A coder's later label of an item replaces the
@@ -191,7 +190,7 @@ class StudyGold:
                 the items came with; those of drawn items count in it.
 
         Returns:
-            How many labels are new or changed, and where the sample stands.
+            Where the sample stands now, with how many labels are new or changed.
 
         Raises:
             ItemError: An id, a label or a row is wrong.
@@ -210,7 +209,7 @@ class StudyGold:
                 checked.append(checked_labels(one, sample, rows, column, path.name, coder, apart))
             sample, new, changed = with_labels(sample, pl.concat(checked))
             self._files.put(change, sample)
-        return GoldTaken(new, changed, self._status(sample))
+        return replace(self._status(sample), new=new, changed=changed)
 
     @guarded
     def adjudicate(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
@@ -74,14 +74,8 @@ class Conclusions:
         options = {"labels": self._experiment.labels, "by": _BY, "seed": seed}
         return [Measurement(CONCLUSIONS, self._drawn, None, options)]
 
-    def _drawn(
-        self,
-        annotations: Any,
-        *,
-        items_like: Callable[[pl.DataFrame], pl.DataFrame] = lambda items: items,
-        **options: Any,
-    ) -> list[Estimate]:
-        """The conclusions; ``items_like`` gives the items of other annotations from the study's own."""
+    def _drawn(self, annotations: Any, **options: Any) -> list[Estimate]:
+        """The conclusions."""
         from quaver.measures.validity.conclusions import conclusion
 
         self.check()
@@ -93,7 +87,7 @@ class Conclusions:
                     annotations,
                     formula=one.formula,
                     effect=one.effect,
-                    items=items_like(items),
+                    items=items,
                     name=one.name,
                     categories=categories,
                     missing=one.missing,

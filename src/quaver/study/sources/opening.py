@@ -68,8 +68,7 @@ def _study_file(path: Path) -> Path:
             where=str(path),
             expected="a study file, such as study.yaml",
             found=path.name,
-            fix=f"`quaver check {shlex.quote(path.name)}` judges a model's labels of it; "
-            f"`quaver init --from {shlex.quote(path.name)}` writes a study file",
+            fix=f"`quaver check {shlex.quote(path.name)}` writes a study file for it, and asks a model",
         )
     if (file := list_of_studies(path)) is not None:
         raise SpecError(
@@ -125,7 +124,7 @@ def _check_names(source: StudySource) -> None:
 def _quickly_read(source: StudyFile) -> bool:
     """Whether the items are in a file here, or should be."""
     name = source.spec.items.source
-    if name.startswith("hf:") or name in registry.names("items"):
+    if name in registry.names("items"):
         return False
     items = source.positions.path_of(name)
     return not os.path.isfile(items) or items.stat().st_size <= _LARGEST

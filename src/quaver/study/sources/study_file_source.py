@@ -22,7 +22,6 @@ from quaver.core.seeds import derive
 from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment, resolve
 from quaver.design.calls.lock_file import lock_document
-from quaver.design.paraphrase.paraphraser import ToAsk
 from quaver.design.spec import StudySpec
 from quaver.errors import ModelError, SpecError, StoreError
 from quaver.models.local.extras import require
@@ -188,11 +187,12 @@ class StudyFile(StudySource):
             models = self.engines
         return prices(self.spec, models, self.positions)
 
-    def foreseen_paraphrases(self) -> list[tuple[str, ToAsk]]:
+    def foreseen_paraphrases(self) -> list[tuple[str, int, int, int]]:
         """What a study with stand-ins will ask for the paraphrases themselves, by the name of the model."""
         _ = self.experiment
         return [
-            (self.plugins.one_model(one.model, self.engines)[0], one) for one in self.paraphrases.foreseen
+            (self.plugins.one_model(model, self.engines)[0], calls, characters, tokens)
+            for model, calls, characters, tokens in self.paraphrases.foreseen
         ]
 
     def spent_on_paraphrases(self) -> list[Entry]:
