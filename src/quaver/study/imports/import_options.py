@@ -72,7 +72,7 @@ class ImportOptions(TableOptions, total=False):
             being alike.
         compare: Compare the texts by these columns: party.
         ignore: The columns to ignore. They play no role, whatever they are called.
-        labels: The label set, in order: a,b,"c, d". By default all found.
+        labels: The label set, in order: a,b,"c, d"; by default all found.
         distinct: Keep labels apart that differ in capitals or spaces. In dashes, too, and in how a number is
             written.
         level: Level of measurement. Nominal, if left out.
