@@ -146,8 +146,8 @@ def test_the_order_of_work_shares_what_can_be_shared(texts, variants):
     made = plan(experiment(texts, variants, party=party))
     prompts = list(prompts_in_order(made))
     assert len(prompts) == len(texts) * len(variants)
-    assert read(prompts) == made.order.survey.new_characters
-    assert made.order.survey.characters == sum(map(len, prompts))
+    assert read(prompts) == made.order.survey["new_characters"]
+    assert made.order.survey["characters"] == sum(map(len, prompts))
     assert read(prompts) <= 1.1 * fewest(prompts)
 
 
@@ -349,4 +349,4 @@ def test_the_rest_of_a_request_differs_in_calls_and_seed_alone(done, **parts):
 def test_prompts_that_occur_twice_are_found(texts, parts):
     made = plan(experiment(texts, [variant(str(at), **part) for at, part in enumerate(parts)]))
     prompts = list(prompts_in_order(made))
-    assert made.order.survey.twins == {hash(prompt) for prompt in prompts if prompts.count(prompt) > 1}
+    assert made.order.survey["twins"] == {hash(prompt) for prompt in prompts if prompts.count(prompt) > 1}
