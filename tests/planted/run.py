@@ -69,7 +69,8 @@ class Fault:
         stage: Where it is: ``asked``, ``paid``, ``stored`` and so on.
         name: Its name.
         breaks: What no longer holds, in words.
-        within: The function, class or constant of a module that holds it, wherever that stands.
+        within: The function, class or constant of a module that holds it, or the table of a TOML file,
+            wherever that stands.
         old: A text that stands there once.
         new: What takes its place.
         tests: Those that find it, each by its file and name.
@@ -104,8 +105,14 @@ class Fault:
 
 @cache
 def _modules(package: Path) -> list[tuple[Path, str, dict[str, list[str]]]]:
-    """Each module's file, its text, and the texts of what it defines, by name."""
+    """Each module's file, its text, and the texts of what it defines, by name; of TOML files the tables."""
     found = []
+    for file in sorted(package.rglob("*.toml")):
+        text = file.read_text(encoding="utf-8")
+        tables = re.split(r"^\[(\w+)\]$", text, flags=re.MULTILINE)
+        found.append(
+            (file, text, {name: [table] for name, table in zip(tables[1::2], tables[2::2], strict=True)})
+        )
     for file in sorted(package.rglob("*.py")):
         text = file.read_text(encoding="utf-8")
         lines, parts = text.splitlines(keepends=True), defaultdict[str, list[str]](list)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import tomllib
 from functools import cache
 
 import pytest
@@ -17,8 +18,8 @@ def _functions(file: str) -> frozenset[str]:
 
 @pytest.mark.parametrize("fault", faults(), ids=lambda fault: fault.name)
 def test_a_fault_can_be_planted_and_its_tests_exist(fault):
-    _, text = fault.place(PACKAGE)
-    ast.parse(text)
+    file, text = fault.place(PACKAGE)
+    _ = tomllib.loads(text) if file.suffix == ".toml" else ast.parse(text)
     for test in fault.tests:
         file, _, name = test.partition("::")
         assert name.partition("[")[0] in _functions(file), test
