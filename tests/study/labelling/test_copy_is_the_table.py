@@ -285,7 +285,8 @@ def test_types_that_a_file_has(ending, true, false, tmp_path):
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_a_frame_stays_as_it_is(library):
+def test_a_frame_stays_as_it_is(library, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # a check of data without a file is made in this folder
     frame = TABLE.to_pandas() if library == "pandas" else TABLE.clone()
     found = quaver.label(frame, model=model, **OPTIONS)
     assert found.file is None

@@ -141,7 +141,7 @@ def _translated(path: Path, encoding: str, hint: str) -> Iterator[None]:
             where=str(path),
             expected="a file",
             found="nothing",
-            fix=f"{_nearest_file(path)}a study file's paths begin where it is, a command's in this folder",
+            fix=f"{_nearest_file(path)}paths in a study file start from its folder, those of a command here",
         ) from None
     except UnicodeError as error:
         raise ItemError(

@@ -78,7 +78,7 @@ class ImportOptions(TableOptions, total=False):
         level: Level of measurement. Nominal, if left out.
         twice: What rows are that no column tells apart: error or repeat. ``repeat`` numbers them in the
             file's order.
-        outside: What labels outside --labels are: error or no-label. ``no-label`` counts them as answers
+        outside: A label outside --labels is: error or no-label. ``no-label`` counts them as answers
             without a label.
     """
 
