@@ -67,7 +67,7 @@ def test_the_measures_that_the_study_asks_for_are_all_there(study):
 def test_prompts_share_what_they_have_in_common(study):
     plan = study.plan()
     (model,) = plan.models
-    assert model.known
+    assert model["counted"]
     assert model["most_cost"] == 0
-    assert model.stored == model.calls == plan.calls
-    assert model.new_tokens < model.prompt_tokens / 10
+    assert model["answered"] == model["calls"] == plan.calls
+    assert model["tokens_read_once"] < model["prompt_tokens"] / 10

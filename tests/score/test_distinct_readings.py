@@ -36,5 +36,5 @@ def test_a_frame_that_other_code_made_is_made_anew(tmp_path, monkeypatch):
     frame = pl.read_parquet(kept)
     frame.with_columns(label=pl.lit(None, frame.schema["label"])).write_parquet(kept)  # as an older rule had
     assert study.annotations()["label"].null_count() == 2
-    monkeypatch.setattr(annotation, "_hash_of", lambda files: "another release")
+    monkeypatch.setattr(annotation, "hash_of", lambda files: "another release")
     assert study.annotations()["label"].null_count() == 0

@@ -158,7 +158,7 @@ def _write(path: Path, text: str, then: str) -> None:
         replace_text(path, text)  # a collection, which the schema of a study does not describe
     else:
         write_with_schema(path, text)
-    screen.print(f"Wrote {path}. {then}")
+    screen.print(f"Wrote {path}.\n{then}")
     give(lambda: {"file": path, "text": text})
 
 

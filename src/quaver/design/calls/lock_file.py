@@ -87,7 +87,7 @@ def labels_in_full(labels: LabelSet) -> dict[str, Any]:
     return asdict(labels, dict_factory=kept)
 
 
-_UNSAID: Final = (("evidence", False), ("marked", ""), ("parent", ""))
+_UNSAID: Final = (("evidence", False), ("marked", ""), ("parent", ""), ("quoted", "quote"), ("spans", False))
 
 
 def design_digest(document: Mapping[str, Any]) -> str:
