@@ -178,7 +178,10 @@ def _stored(study: ViewedStudy, db: Connection | None, column: Column, number: i
     text, thinking = (beginning(db, "responses", name, number) for name in ("text", "thinking"))
     decoding = asdict(study.snapshot.design.decodings[column.decoding])
     knobs = record_in(facts.pop("asked")).get("knobs", {})
-    facts["instrument"] = [{"name": name, **knob._asdict()} for name, knob in knobs.items()]
+    facts["instrument"] = [
+        {"name": name, "asked": asked, "sent": sent, "state": state}
+        for name, (asked, sent, state) in knobs.items()
+    ]
     response = facts | {"text": text, "length": length, "thinking": thinking or None, "decoding": decoding}
     whole = whole_response(db, number) if length <= _WITH_TOKENS else None
     tokens = [] if whole is None else whole.tokens

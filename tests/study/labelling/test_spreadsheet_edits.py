@@ -11,7 +11,7 @@ from python_calamine import CalamineWorkbook
 from tests.spreadsheets import write_xlsx
 
 from quaver.design.items.spreadsheet_engine import shown
-from quaver.design.items.spreadsheet_files import sheet_of_table
+from quaver.design.items.spreadsheet_files import sheets_of
 from quaver.errors import ItemError
 from quaver.study.labelling.spreadsheet_edits import write_spreadsheet
 
@@ -53,7 +53,7 @@ def test_new_columns_stand_beside_the_others_and_nothing_else_changes(tmp_path):
 def test_the_sheet_that_is_read_is_the_one_that_is_labelled(tmp_path):
     sheets = {"empty": [], "Notes": [("Collected in May.",)], "data": [("text",), ("one",)]}
     source = write_xlsx(tmp_path / "t.xlsx", sheets)
-    found = edited(source, sheet_of_table(source), ("label",), {2: ("x",)})
+    found = edited(source, sheets_of(source)[1], ("label",), {2: ("x",)})
     assert cells(found, "data") == [("text", "label"), ("one", "x")]
     assert cells(found, "Notes") == sheets["Notes"]
 
