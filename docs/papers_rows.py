@@ -118,8 +118,8 @@ COMPARED: Mapping[str, Mapping[str, str]] = {
     },
 }
 """By file, the test that compares what a command gives with numbers worked out by other code, or by hand."""
-_TEXTS = "of texts like these; the package's resamples single labels"
-_TRUE = "of the true value; the paper's are percentiles of resampled answers, above 0 by chance"
+_TEXTS = "for texts like these; the package resamples single labels"
+_TRUE = "for the true value; the paper's are percentiles of resampled answers, which chance keeps above 0"
 
 ROWS: dict[str, tuple[Row, ...]] = {
     "barrie-2025": (
@@ -156,7 +156,7 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("formula", "inter-PSS", "measure STUDY inter_pss", interval=_TEXTS),
         _table(
             "appendix A.1",
-            "interval of intra-PSS; beside it one that treats the items as a sample: quote that",
+            "interval of intra-PSS, and one that treats the items as a sample: quote the latter",
             "intra-by-repeat",
             paper=False,
         ),
@@ -181,7 +181,7 @@ ROWS: dict[str, tuple[Row, ...]] = {
             "table 1",
             "S/C/micro-F1 by data set, model and strategy",
             "strategies",
-            "the best of all models is bold; the paper marks open and closed ones apart, which no file says",
+            "the best of all models is bold; the paper marks open and closed ones, which no file tells apart",
         ),
         _table("table 2", "their standard deviations", "strategies"),
         Row("figure 2", "distribution of labels of three items of a class", "figure STUDY 2"),
@@ -204,7 +204,7 @@ ROWS: dict[str, tuple[Row, ...]] = {
             "formula",
             "sensitivity S",
             "measure STUDY sensitivity",
-            "without a label is no class by default; the paper's rule is in table 1",
+            "an answer without a label is no class by default; the paper's rule is in table 1",
         ),
         Row(
             "formula",
@@ -219,14 +219,14 @@ ROWS: dict[str, tuple[Row, ...]] = {
             "table 1",
             "repairs, with their mean",
             "repairs",
-            "means are of columns, as its 102.7%; the paper's 93.8% is of mean accuracies (column: 95.3%)",
+            "means are of columns, like the paper's 102.7%; its 93.8% is of mean accuracies (column: 95.3%)",
         ),
         _table("table 2", "accuracy, token and stated ECE, gap", "verbal-pooled"),
         _table(
             "table 3",
             "spread by model and benchmark",
             "spreads",
-            "no column for the family, which only a model's name says",
+            "no column for the family, which is only in a model's name",
         ),
         _table("table 4", "what normalising moves, by prompt", "ece-shifts"),
         _table("table 5", "label coverage", "coverage"),
@@ -236,7 +236,7 @@ ROWS: dict[str, tuple[Row, ...]] = {
             "table 8",
             "parse rate under both phrasings, with intervals",
             "verbal",
-            interval="exact, and so wider near 0 and 1; the paper's are percentiles of resampled answers",
+            interval="exact, so wider near 0 and 1; the paper's are percentiles of resampled answers",
         ),
         _table("table 9", "overconfidence under both phrasings", "phrasing-means"),
         _table("table 10", "Spearman's correlation of spread and size", "size-and-spread"),
@@ -283,7 +283,7 @@ ROWS: dict[str, tuple[Row, ...]] = {
         Row("formula", "answer_entropy_bits", "measure STUDY answer_entropy"),
         Row("setting", "T0 to T5, three temperatures, three repeats", "plan STUDY"),
         Row("setting", "the prompts of the treatments", "variants STUDY"),
-        Row("software", "every run of a data set (its file stands beside STUDY)", "export ONE runs.csv"),
+        Row("software", "every run of a data set (its file is beside STUDY)", "export ONE runs.csv"),
     ),
     "atreja-2025": (
         _table("table 1", "change of words and fixed cost, by data set and on average", "lengths"),

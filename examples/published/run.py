@@ -40,16 +40,16 @@ SETS: Mapping[str, tuple[str, str]] = {
 """Each set's repository, and the file whose labels the verdict is about."""
 HEAD = """# Published labels, read again
 
-Public labels of models under many prompts or in many runs, imported with a recipe of a few lines; the
-published figures beside those that Quaver computes from them; and what Quaver says of the labels today. The
-recipes stand in `examples/published/`: each names the files of labels, how they are imported, and the
-published figures. The data are not copied here: clone the repositories into a folder, and
+This page imports published labels that models gave with many prompts or in many runs, compares the published
+figures with those that Quaver computes from the labels, and quotes Quaver's verdict on the labels today. The
+recipes, of a few lines each, are in `examples/published/`: each names the files of labels, how they are
+imported, and the published figures. The data are not copied here: clone the repositories into a folder, and
 `make published DATA=folder` writes this page.
 
-A figure agrees if the recomputed value is within half a unit of the last published decimal. One that differs
-is no proof of a mistake: the publication may count missing labels in another way, or be about other rows.
+A figure agrees if the recomputed value is within half a unit of the last published decimal. A figure that
+differs does not prove a mistake: the publication may count missing labels differently, or use other rows.
 Published intervals often treat every answer as independent, although the answers about one text are not; the
-last column of each table says how many times as wide the interval is that resamples texts.
+last column of each table shows how many times as wide the interval is that resamples texts.
 
 | labels | published figures | agree to the printed digits | differ | undefined |
 | --- | --- | --- | --- | --- |
@@ -66,7 +66,7 @@ def page(data: Path) -> Iterator[str]:
         total.update(verdicts)
         yield f"| {title} | {_cells(verdicts)} |\n"
     share = 100 * total["reproduced"] / max(1, total.total())
-    yield f"| all | {_cells(total)} |\n\n{share:.1f}% agree. Of each other figure the reason is below.\n"
+    yield f"| all | {_cells(total)} |\n\n{share:.1f}% agree. For each other figure the reason is below.\n"
     for text, _ in found.values():
         yield f"\n{text}"
 
@@ -89,7 +89,7 @@ def section(name: str, folder: Path, file: str) -> tuple[str, Counter[str]]:
     if "{gold_drawn}" in adds:
         said["gold_drawn"] = gold_drawn.main(folder.parent)
     text = re.sub(r"\{(\w+)\}", lambda match: said[match[1]], adds.strip())
-    left = f"Not computed: {', '.join(f'`{Path(each).name}`' for each in absent)} were not at hand."
+    left = f"Not computed: {', '.join(f'`{Path(each).name}`' for each in absent)} were not available."
     parts = [first.strip(), *([table(numbers)] if numbers else []), *([left] if absent else []), text]
     return "\n\n".join(parts) + "\n", Counter(one.verdict for one in numbers)
 

@@ -78,20 +78,21 @@ def rows(reference):
 
 
 INTRODUCTION = """\
-How many digits Quaver's point values share with other software's, with NIST's certified values and with
-printed ones: the log relative error, at most 15. The data, the R script and the tests that hold these
-digits are in `tests/numerics`."""
+This page shows to how many digits Quaver's point values agree with those of other software, with NIST's
+certified values and with printed values: the log relative error, at most 15. The data, the R script and the
+tests that check these digits are in `tests/numerics`."""
 
 OTHERS = """\
-Where a package has the quantity, it is the package's; otherwise R computes it anew from its formula. A
-mixed model is a maximum that two optimisers find: its coefficients agree to some six digits, and their
-standard errors, which the two take from second derivatives in different ways, to three or four."""
+If a package has the quantity, the other value is the package's; if none has, R computes it from its formula.
+Two optimisers search for the maximum of a mixed model's likelihood: the coefficients agree to about six
+digits, and their standard errors, for which the two compute second derivatives differently, to three or
+four."""
 
 NIST = """\
-Means (NumAcc), analyses of variance (as variance components) and linear regressions. The certified
-coefficients were checked here by least squares in fractions, which round nothing. SmLs07 to 09 differ from
-the thirteenth digit on: a double that holds 1000000000000.4 is off by up to 0.00006, which leaves four
-digits to any method. Filip is a polynomial of degree ten."""
+The table has means (NumAcc), analyses of variance (as variance components) and linear regressions. The
+certified coefficients were checked by least squares in fractions, without rounding. The data of SmLs07 to 09
+differ only from the thirteenth digit on: a double near 1000000000000.4 is off by up to 0.00006, which leaves
+any method four digits. Filip is a polynomial of degree ten."""
 
 
 def page(reference, made):
@@ -102,7 +103,7 @@ def page(reference, made):
     parts = [
         "# Certified numerics",
         INTRODUCTION,
-        f"Made by `make numerics` on {today()} with {software}; R's numbers are of {made}.",
+        f"Made by `make numerics` on {today()} with {software}; R's numbers were computed on {made}.",
         "## Against other software",
         OTHERS,
         _table(
