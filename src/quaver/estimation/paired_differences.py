@@ -81,7 +81,7 @@ def _difference(estimate: Estimate, other: Estimate, resampling: Resampling, cha
     units = first.jackknife.units
     if not units.same_as(second.jackknife.units):
         low, high = apart or (None, None)
-        warning = "other items count on one side than on the other, so the interval is not a paired one"
+        warning = "the two sides count different items, so the interval is not paired"
         return replace(bare, value=value, low=low, high=high, reference=_APART, warnings=(warning,))
     left_out = Jackknife(value, second.jackknife.left - first.jackknife.left, units)
     details |= {"units": units.independent, "step": _step(left_out)}

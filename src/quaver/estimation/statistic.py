@@ -201,7 +201,7 @@ class Number:
             yield from none_goes_far(under.of_items(self.statistic.column), "item", level)
         if units.clusters is not None and units.freedom + 1 < FEW_GROUPS:
             yield IntervalWarning(
-                f"{units.count} groups ({units.name}) that tell as much as {units.freedom + 1:.3g} of one "
+                f"{units.count} groups ({units.name}) are as informative as {units.freedom + 1:.3g} of equal "
                 "size: the interval rests on a rough estimate of how groups differ"
             )
 

@@ -45,12 +45,13 @@ def ece(cell: Cell, *, bins: int = 10) -> Iterator[Estimate]:
     with 0 in the first. It reads the column ``confidence``, numbers from 0 to 1. Answers without a
     label, a gold label or a confidence are left out and counted. Undefined where none is left.
 
-    Chance pushes ECE up, more so the fewer the answers, so the interval is not of the plain value but of the
-    true ECE: what infinitely many such items would give in the same bins. It may reach 0, and holds the plain
-    value. With fewer than 5 items or groups there is none. In ``details``: ``floor`` and ``floor_high``, the
-    mean and upper quantile of what perfect calibration would show with these confidences, and ``p`` of the
-    value among them; where items (or groups) have several answers, ``correlation`` says how alike these are
-    in being right; ``bins_used``, how many bins hold answers; ``curve`` (see `reliability_curve`).
+    Chance raises ECE, the more so the fewer answers there are. The interval is therefore not that of the
+    plain value but that of the true ECE, which infinitely many such items would give in the same bins. It may
+    reach 0, and contains the plain value. With fewer than 5 items or groups there is no interval. In
+    ``details``: ``floor`` and ``floor_high``, the mean and upper quantile of the ECE that perfect calibration
+    would show with these confidences, and ``p`` of the value among them; ``correlation``, where items (or
+    groups) have several answers: how alike these are in being right; ``bins_used``, the number of bins with
+    answers; ``curve`` (see `reliability_curve`).
 
     Args:
         bins: How many bins.
@@ -72,8 +73,8 @@ def ece(cell: Cell, *, bins: int = 10) -> Iterator[Estimate]:
 def brier(cell: Cell) -> Iterator[Statistic]:
     """The Brier score of an answer's confidence that it is right.
 
-    Mean of (confidence − right)², where right is 1 or 0. It leaves out what `ece` leaves out, and is
-    undefined where no answer is left.
+    Mean of (confidence − right)², where right is 1 or 0. Answers that `ece` leaves out are left out.
+    Undefined where no answer is left.
 
     >>> import polars as pl
     >>> frame = pl.DataFrame({"item": [1, 2], "label": list("ab"), "gold": list("aa"),
@@ -116,11 +117,11 @@ def ece_shift(data: MeasureInput, *, bins: int = 10) -> Iterator[Estimate]:
     ``raw`` (``columns={"raw": "token"}`` compares two columns), or else ``confidence × mass_coverage``. Both
     are measured on the answers that have both, a label and a gold label. Undefined where there are none.
 
-    Chance pushes a shift up, since it is an absolute value, and each of its two errors by itself. The
-    interval is of the true shift, and may reach 0: each condition's ends are those of the difference of two
-    true errors (Zou & Donner 2008), and their means are the ends over conditions, which share their items.
-    In ``details``: ``ece_raw``, ``ece_normalised``, both mean confidences, the share right, and how many
-    ``conditions`` and ``answers`` there are.
+    Chance raises a shift, since it is an absolute value, and also raises each of its two errors. The interval
+    is that of the true shift, and may reach 0: a condition's interval is that of the difference of two true
+    errors (Zou & Donner 2008), and the means of the conditions' ends are the cell's ends, since conditions
+    share their items. In ``details``: ``ece_raw``, ``ece_normalised``, both mean confidences, the share
+    right, and how many ``conditions`` and ``answers`` there are.
 
     Args:
         bins: How many bins.

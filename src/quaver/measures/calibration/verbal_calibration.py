@@ -39,15 +39,14 @@ def verbal_calibration(
     The column ``confidence`` has the stated confidence. For each cell: ``verbal_calibration_parse_rate``,
     answers with a confidence / all answers; ``verbal_calibration_ece``;
     ``verbal_calibration_minus_accuracy``, the mean stated confidence less the share right (above 0:
-    overconfident); and, where there are token confidences, in the role ``token``
-    or from the evaluator that ``token`` names, ``verbal_calibration_ece_gap`` and
-    ``verbal_calibration_minus_token``, stated less token, on the answers that have both. All on rows with a
-    label, a gold label and a parsed confidence.
-    Undefined (but for the parse rate) where there are none, or the parse rate is below the threshold.
+    overconfident); and, where there are token confidences, in the role ``token`` or from the evaluator that
+    ``token`` names, ``verbal_calibration_ece_gap`` and ``verbal_calibration_minus_token``, stated less token,
+    on the answers that have both. All on rows with a label, a gold label and a parsed confidence. Undefined
+    (except the parse rate) where there are none, or the parse rate is below the threshold.
 
-    Chance pushes calibration errors up, and one with many bins more than one with few. So the interval of
-    ``_ece`` is of the true error, and its details have the floor, as those of `ece` do; that of ``_ece_gap``
-    is of the true difference, from those of the two errors (Zou & Donner 2008).
+    Chance raises calibration errors, more so with many bins than with few. The interval of ``_ece`` is
+    therefore that of the true error, and its details have the floor, as those of `ece` do; the interval of
+    ``_ece_gap`` is that of the true difference, from the intervals of the two errors (Zou & Donner 2008).
 
     Args:
         threshold: The parse rate that a cell needs; 0 keeps all. ``details["value_below_threshold"]`` holds

@@ -46,14 +46,15 @@ def scores_of(labels: Sequence[str], label_set: LabelSet | None) -> Floats | Non
 
 @measure(compares=TOGETHER, source=SOURCE, of_classes=True)
 def corrected_share(data: MeasureInput) -> Iterator[Estimate]:
-    """The share of items whose true label is each label, or holds it, corrected by a designed gold sample.
+    """The share of items with each label, or whose set has it, corrected by a designed gold sample.
 
-    The mean over gold items of 1[y = label], each weighted by one over its probability, less λ times what the
-    share of all prompts' labels that are this label says of these items beyond what it says of all items. λ,
-    from 0 to 1, leaves the least variance. Undefined where all gold labels, or none, are that label. ``by``
-    may hold columns of items: their groups are populations of their own. In ``details``: ``naive`` (the share
-    of the label under each prompt, and its range), ``gold_alone``, ``effective_gold`` (as many gold labels
-    alone would be as precise).
+    The mean over gold items of 1[y = label], each weighted by the inverse of its probability of being drawn,
+    minus λ times a correction. With s the share of an item's labels, over all prompts, that are this label,
+    the correction is the same weighted mean of s over gold items minus the mean of s over all items. λ, from
+    0 to 1, minimises the variance. Undefined where all gold labels, or none, are that label. ``by`` may name
+    columns of items, whose groups are then separate populations. In ``details``: ``naive`` (the share of the
+    label under each prompt, and its range), ``gold_alone``, ``effective_gold`` (the number of gold labels
+    that would be as precise by themselves).
 
     Raises:
         MeasureError: There are no columns of a gold sample.
@@ -95,12 +96,13 @@ def _mean(gold: GoldCell, numbers: Floats, ends: tuple[float, float], shape: Sta
 def corrected_score(data: MeasureInput) -> Iterator[Estimate]:
     """The mean score that people would give all items, from a judge's scores and a designed sample of theirs.
 
-    The mean of the gold scores, each weighted by one over its probability of being drawn, less λ times what
-    the mean score of all prompts and models says of these items beyond what it says of all items. Labels that
-    are no numbers count by their places, from 1. With ``by: [system]``, a column of items, it is each
-    system's score. Undefined where the labels are not numbers and the label set has no order, and where the
-    gold scores do not vary. In ``details``: ``naive`` (the judge's own mean under each prompt: the lowest,
-    the highest and their mean), ``gold_alone``, ``effective_gold``.
+    The mean of the gold scores, each weighted by the inverse of its probability of being drawn, minus λ times
+    a correction: the same weighted mean of the items' mean scores over all prompts and models, minus their
+    mean over all items. Labels that are not numbers count by their place in the label set, from 1. With
+    ``by: [system]``, a column of items, it is each system's score. Undefined where the labels are not numbers
+    and the label set has no order, and where the gold scores do not vary. In ``details``: ``naive`` (the
+    judge's own mean under each prompt: the lowest, the highest and their mean), ``gold_alone``,
+    ``effective_gold``.
 
     Raises:
         MeasureError: There are no columns of a gold sample.
@@ -137,13 +139,13 @@ def _scores(data: MeasureInput) -> Iterator[Estimate]:
 
 @measure(missing=("wrong", "drop"), compares=TOGETHER, source=SOURCE)
 def corrected_accuracy(data: MeasureInput, *, missing: Missing) -> Iterator[Estimate]:
-    """The share of a model's labels that are right, on all items and not on those with a gold label alone.
+    """The share of a model's labels that are right, on all items and not only on those with a gold label.
 
-    For each prompt and model: the mean over gold items of 1[label = gold label], each weighted by one over
-    its probability of being drawn, less λ times what agreement with the other prompts and models (with one
-    prompt alone: the confidence) says of these items beyond what it says of all items. Undefined where every
-    gold item, or none, is labelled right: the exact bound is then in ``details``. An answer without a label
-    is wrong, or (``missing="drop"``) its item is left out.
+    For each prompt and model: the mean over gold items of 1[label = gold label], each weighted by the inverse
+    of its probability of being drawn, minus λ times a correction: the same weighted mean of the label's
+    agreement with the other prompts and models (with one prompt alone: of its confidence), minus the mean of
+    this over all items. Undefined where every gold item, or none, is labelled right: the exact bound is then
+    in ``details``. An answer without a label is wrong, or (``missing="drop"``) its item is left out.
 
     Raises:
         MeasureError: There are no columns of a gold sample.

@@ -37,7 +37,7 @@ _NUMBER_PARTS: Final = ["_mean_error", "_bias", "_lower_limit", "_upper_limit", 
 
 @measure(missing=("wrong", "drop"), raters=ASKING, gold=True, estimands=("fixed", "population"))
 def accuracy(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
-    """The share of answers whose label is the item's gold label, beside what guessing would give.
+    """The share of answers whose label is the item's gold label, and what guessing would give.
 
     Accuracy = right answers / answers about items with a gold label. In ``details``: ``chance`` (one over
     the number of labels), ``majority`` (the share of these items that have the most frequent gold label,

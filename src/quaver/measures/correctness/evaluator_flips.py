@@ -30,11 +30,11 @@ _FLIPS = ("same", "gained", "lost", "changed")
 def evaluator_flips(
     data: MeasureInput, *, first: str | None = None, second: str | None = None
 ) -> Iterator[Estimate]:
-    """What a second evaluator reads differently from a first, and what becomes of accuracy.
+    """Which answers a second evaluator reads differently from a first, and how accuracy changes.
 
-    Of each answer, with a the label that the first read and b the second's: *same* (a = b, no label
-    included), *gained* (no a, but b), *lost* (a, but no b), *changed* (both, and a ≠ b). For each
-    cell and pair of evaluators three estimates:
+    With a the label that the first reads in an answer and b the second's, the answer is *same* (a = b, or
+    neither reads one), *gained* (no a, but b), *lost* (a, but no b) or *changed* (both, and a ≠ b). For each
+    cell and pair of evaluators there are three estimates:
 
     - ``evaluator_flips``: (gained + lost + changed) / answers; ``details`` hold the four counts. More than
       5% gets a warning;

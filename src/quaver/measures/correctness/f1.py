@@ -28,7 +28,7 @@ UNSEEN = IntervalWarning(
 
 @measure(missing=("wrong", "drop", "category"), estimands=("fixed", "population"), of_classes=True)
 def f1(data: MeasureInput, *, missing: Missing) -> Iterator[Estimate]:
-    """F1 of the labels against the gold labels: macro, micro, and of each label.
+    """F1 of the labels against the gold labels: macro, micro, and for each label.
 
     F1 = 2·TP / (2·TP + FP + FN) of a label, over all answers of a cell. ``f1_macro`` is the mean of the
     labels' F1 over the labels that occur, as gold label or as answer (others have none), of labels that are
@@ -38,10 +38,10 @@ def f1(data: MeasureInput, *, missing: Missing) -> Iterator[Estimate]:
     Intervals resample items.
 
     In the details of ``f1_macro``: ``majority``, the macro F1 of always giving the most frequent gold label,
-    and ``with_gold``, how many labels some item has as its gold label. Where a label set is long and items
-    are few, labels without one lower ``f1_macro`` far below what it is of many items, and no interval can
-    know; a warning says so. In a label's details: ``precision``,
-    ``recall`` (where they have a denominator), ``gold`` and ``given`` (counts), ``gold_items``.
+    and ``with_gold``, how many labels some item has as its gold label. If a label set is long and items are
+    few, labels that no item has make ``f1_macro`` far lower than it would be with many items, and no interval
+    can show this; a warning says so. In a label's details: ``precision``, ``recall`` (where they have a
+    denominator), ``gold`` and ``given`` (counts), ``gold_items``.
 
     Args:
         missing: An answer without a label counts against its gold label (FN) and for no other

@@ -77,10 +77,10 @@ def factor_effects(
     level, ``factor_effects_<outcome>`` is the level's own value over all its answers, and
     ``factor_effects_<outcome>_difference`` this value less the reference level's, or less the mean of the
     other levels'. All rest on the same items, so differences are paired. In the details, ``p`` tests a
-    difference (`intervals.level_of`); ``p_holm`` controls the familywise error over all of a cell's
-    tests; ``hypothesis`` names a test that two rows share, ``comparisons`` counts them. Intervals are not
-    adjusted. Without a reference, two levels are one test. Undefined: a level without answers, the difference
-    of one level, accuracy and F1 without gold labels. What two factors do together is `mixed_effects`.
+    difference (`intervals.level_of`); ``p_holm`` controls the familywise error over all of a cell's tests;
+    ``hypothesis`` names a test that two rows share, ``comparisons`` counts them. Intervals are not adjusted.
+    Without a reference, two levels are one test. Undefined: a level without answers, the difference of one
+    level, accuracy and F1 without gold labels. For interactions of factors, see `mixed_effects`.
 
     Args:
         factors: The factors' columns; by default those of the variants (see `factors_of`).

@@ -26,13 +26,13 @@ from quaver.measures.variation.label_shares import ASKING
 def hierarchy(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
     """Accuracy, macro F1 and Cohen's kappa at each level of labels that have parents.
 
-    At depth d a label and a gold label are what they fall under at that depth, the broadest being depth 1; a
-    label that is less deep stays itself. ``hierarchy_accuracy`` is right answers / answers about items with a
-    gold label, ``hierarchy_f1`` the macro F1 (as of ``f1``), and ``hierarchy_kappa`` is (p_o − p_e) /
-    (1 − p_e), with p_o the accuracy and p_e = Σ_l (share of the answers with l) (share of their gold labels
-    that are l). Of labels that are sets each label of a set counts as what it falls under, and there is no
-    kappa. Labels without parents are all at depth 1. Undefined where no item has a gold label or nothing was
-    answered; kappa also where answers and gold labels are one and the same label throughout.
+    At depth d, labels and gold labels are replaced by what they fall under at that depth, the broadest being
+    depth 1; a label that is less deep stays as it is. ``hierarchy_accuracy`` is right answers / answers about
+    items with a gold label, ``hierarchy_f1`` the macro F1 (as in ``f1``), and ``hierarchy_kappa`` is (p_o −
+    p_e) / (1 − p_e), with p_o the accuracy and p_e = Σ_l (share of the answers with l) (share of their gold
+    labels that are l). Of labels that are sets each label of a set counts as what it falls under, and there
+    is no kappa. Labels without parents are all at depth 1. Undefined where no item has a gold label or
+    nothing was answered; kappa also where answers and gold labels are one and the same label throughout.
 
     Returns:
         For each cell and depth an estimate of each, with the depth in the cell.

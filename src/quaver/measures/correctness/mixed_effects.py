@@ -75,21 +75,20 @@ def mixed_effects(
     """Effects on the log odds of a right answer, in a logistic model with a random intercept of the item.
 
     log odds(right) = X·β + u, u ~ N(0, sd²) of each item, by maximum likelihood. Text columns are compared
-    with their first level; numbers are slopes. With ``group``, groups are what intervals take for
-    independent.
+    with their first level; numbers are slopes. With ``group``, intervals treat groups as independent.
 
-    One estimate for each coefficient, with its interval by t, which holds though effects differ between
-    items (the intercept's by the profile likelihood where that is wider), and in ``details`` ``se``,
+    One estimate for each coefficient, with an interval by t that allows for effects that differ between items
+    (the intercept's by the profile likelihood where that is wider), and in ``details`` ``se``,
     ``adjusted_se``, ``p`` and the ``odds_ratio``; ``mixed_effects_sd``, the standard deviation of the
     intercepts (``details``: ``log_likelihood``); and, where the formula has interactions,
     ``mixed_effects_interactions``, the likelihood-ratio χ² of all of them together (``details``: ``df``,
-    ``p_chi2``, and ``p``, the larger of this and that of an F test that holds though they differ between
-    items).
+    ``p_chi2``, and ``p``, the larger of this and that of an F test that allows for interactions that differ
+    between items).
 
     Undefined where the answers are all right or all wrong, a column does not vary, levels were not asked in
     all combinations that the formula needs, a coefficient has no finite estimate (its level is always right
-    or always wrong), or the fit fails: the reason says which. Where few items leave the intercept or the
-    standard deviation open on one side, it has no interval, nor without resamples: the profile likelihood
+    or always wrong), or the fit fails: the reason says which. The intercept and the standard deviation have
+    no interval where few items leave it open on one side, nor without resamples, since the profile likelihood
     takes most of the time.
 
     Args:

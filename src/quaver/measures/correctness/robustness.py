@@ -40,13 +40,13 @@ def spread(
     where fewer than two variants have answers to items with a gold label. ``columns={"variant": "format"}``
     compares formats.
 
-    A maximum less a minimum is biased upwards, the more so the more variants and the fewer items. The
-    interval is of the true spread (`paired_differences.gap`) and reaches 0 where variants may not differ; it
-    is for these variants: the range of others has no jackknife. In ``details``: ``corrected`` (see
-    `corrected_spread`); ``floor`` and ``floor_high``, the mean and upper quantile of the spread when each
-    item's (or group's) deviations from the variants' mean get a sign at random (as many times as there are
-    resamples, less often where the data are large; variants may differ in their noise), and ``p`` of the
-    value among these; ``lowest`` and ``highest``, the variants.
+    A maximum less a minimum is biased upwards, more so with more variants and fewer items. The interval is
+    that of the true spread (`paired_differences.gap`) and reaches 0 where the variants may be equally
+    accurate. It is for these variants, since no jackknife gives the range of others. In ``details``:
+    ``corrected`` (see `corrected_spread`); ``floor`` and ``floor_high``, the mean and upper quantile of the
+    spread when each item's (or group's) deviations from the variants' mean get a random sign (as many times
+    as there are resamples, less often where the data are large; variants may differ in their noise), and
+    ``p`` of the value among these; ``lowest`` and ``highest``, the variants.
 
     Args:
         sizes: Each model's size (parameters, say): then, with ``by=["model"]``, the last estimate is

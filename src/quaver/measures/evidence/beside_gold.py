@@ -25,18 +25,18 @@ _BIAS: Final = "mean difference of labels and gold labels, in standard deviation
 
 @measure(raters=ASKING, gold=True)
 def gold(cell: Cell) -> Iterator[Statistic]:
-    """What labels and gold labels agree beyond chance, how far they are apart, and in which direction.
+    """How far labels and gold labels agree beyond chance, how far apart they are, and in which direction.
 
     - ``gold_agreement``: Cohen's kappa, 1 − D_wrong / D_chance; weighted where labels have an order. D_wrong
       is the share of labels that are not the item's gold label, and D_chance what it would be if labels had
       nothing to do with the items: 1 − Σ_k p_k q_k, with p_k the share of label k among the labels and q_k
-      among the gold labels, an item's counting as often as it has labels; in the details ``chance``. Source:
-      Cohen (1960), Educational and Psychological Measurement 20, 37-46.
+      among the gold labels, an item's gold label counting once for each of its labels; ``chance`` in the
+      details. Source: Cohen (1960), Educational and Psychological Measurement 20, 37-46.
     - ``gold_distance``: D_wrong.
-    - ``gold_bias``, of labels that have an order: how much higher than the gold labels they are, in standard
-      deviations of these.
-    - ``gold_total``, of numbers that are not below 0: by what share of the gold labels' sum the labels add up
-      to more.
+    - ``gold_bias``, for labels that have an order: how much higher they are than the gold labels, in standard
+      deviations of the gold labels.
+    - ``gold_total``, for numbers that are not below 0: by how much the sum of the labels exceeds that of the
+      gold labels, as a share of the latter.
 
     Of ten items two are b; one of these is called a: 1 − 0.1 / (1 − 0.9 · 0.8 − 0.1 · 0.2):
 

@@ -159,8 +159,8 @@ def flips(cell: Cell) -> Iterator[Statistic]:
 
     ``flips_repeats``, ``flips_prompts`` and ``flips_chance``, the shares of pairs that differ;
     ``flips_agreement``, 1 − D_prompts / D_chance; and ``flips_noise``, D_repeats / D_prompts in decodings
-    where prompts were asked twice; of numbers ``flips_total``, by what share they add up to more than the
-    items' medians over prompts. Take it of answers with a label.
+    where prompts were asked twice; for numbers ``flips_total``, by what share their sum exceeds that of the
+    items' medians over prompts. Use it on answers with a label.
 
     Two items, two prompts; one item's label flips. Of the two pairs of prompts about one item one differs,
     and so does one of the two pairs of prompts about two items:
@@ -243,8 +243,9 @@ def short_of(share: float, chance: float, worst: float = 1.0) -> Callable[[float
 def label_kept(cell: Cell) -> Iterator[Statistic]:
     """How often another prompt gives a label that one prompt gives: specific agreement.
 
-    Of each label, Σ pairs of answers to two prompts about one item that both have it / Σ pairs of which the
-    first has it. In the details ``texts``, to how many items it was given. Labels that nobody gave have none.
+    For each label, Σ pairs of answers to two prompts about one item that both have it / Σ pairs whose first
+    answer has it. In the details: ``texts``, the number of items to which it was given. A label that was
+    never given has no estimate.
 
     >>> frame = {"item": [1, 1, 2, 2], "variant": list("vwvw"), "label": list("aaab")}
     >>> [(one.cell["label"], round(one.value, 3)) for one in label_kept(frame)]

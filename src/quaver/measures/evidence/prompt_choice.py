@@ -50,10 +50,11 @@ _ENDS: Final = (-1.0, 1.0)
 
 @measure(raters=("decoding", "repeat"), within=("variant",), gold=True)
 def prompt_worse(cell: Cell) -> Iterator[Statistic]:
-    """How much more of a prompt's labels are wrong than of the other prompts', on the same items.
+    """The share of a prompt's labels that are wrong, minus that of the other prompts, on the same items.
 
-    The mean over items of the share of the prompt's labels that are wrong less the mean share of the other
-    prompts'; on a scale, of how far they are off. In the details where the prompt's labels go (`_moved`).
+    The mean over items of the share of the prompt's labels that are wrong minus the mean share of the other
+    prompts; on a scale, their distance from the gold label takes the place of the share. The details say to
+    which labels the prompt's labels move (`_moved`).
 
     >>> frame = {"item": [1, 1, 2, 2], "variant": list("vwvw"), "label": list("abaa"), "gold": list("aaaa")}
     >>> [one.value for one in prompt_worse(frame)]
@@ -84,9 +85,10 @@ def prompt_worse(cell: Cell) -> Iterator[Statistic]:
 def prompt_apart(cell: Cell) -> Iterator[Statistic]:
     """How much more a prompt's labels differ from the other prompts' than these do among themselves.
 
-    The share of pairs of a label of this prompt and one of another that differ, less that of pairs of two
-    other prompts. In the details ``differ`` and ``flips``, the first share by the level of measurement and of
-    plain labels; ``chance``, what it would be of any two items; and where the prompt's labels go (`_moved`).
+    The share of pairs that differ, among pairs of a label of this prompt and one of another, minus that among
+    pairs of two other prompts. In the details: ``differ`` and ``flips``, the first share by the level of
+    measurement and for plain labels; ``chance``, what it would be for any two items; and to which labels the
+    prompt's labels move (`_moved`).
 
     >>> frame = {"item": [1, 1, 1, 2, 2, 2], "variant": list("vwxvwx"), "label": list("aababb")}
     >>> [one.value for one in prompt_apart(frame)]

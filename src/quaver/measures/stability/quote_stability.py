@@ -55,8 +55,8 @@ def quote_alpha(data: MeasureInput) -> Iterator[Estimate]:
     character by character. αU = 1 − Σ_items Do / Σ_items De, with the disagreements of
     `quaver.agreement.unitizing`, within each model and decoding, averaged over those. 1 where the same words
     are always quoted, 0 where quotes lie as far apart as they would by chance in the same text, whatever the
-    labels are. Of items with a quote in fewer than two answers nothing is known. With ``by=["variant"]`` it
-    is that of the repeats of each prompt. Undefined where no item has two quotes.
+    labels are. Items with a quote in fewer than two answers contribute nothing. With ``by=["variant"]`` it is
+    computed over the repeats of each prompt. Undefined where no item has two quotes.
 
     A text of ten characters, of which two answers quote the first four and the first two: Do = 2 · 2² / (2 ·
     10²), De = 2 / 10 · (30 + 16 · (3 + 5) + 4 · (5 + 7)) / (20 · 19 − 14):

@@ -36,10 +36,10 @@ def served_flips(data: MeasureInput) -> Iterator[Estimate]:
     Of two answers to one prompt about one item, or to two prompts about it, D_apart is the share that differ
     where two hosts gave them, D_same where one host did. ``served_flips_host`` is Σ_s w_s (D_apart − D_same)
     / Σ_s w_s over the pairs s of prompts (a prompt with itself among them), w_s = n_apart n_same / (n_apart +
-    n_same): the risk difference of Mantel and Haenszel. Prompts that a host answered more often than another
-    so explain nothing. ``served_flips_snapshot`` is the same of the model and fingerprint that the server
-    names. In the details ``explained``, the share of all flips that would be gone had one host answered.
-    Undefined where one host answered, or no pair of prompts has pairs of both kinds.
+    n_same): the risk difference of Mantel and Haenszel, which prompts that one host answered more often than
+    another do not bias. ``served_flips_snapshot`` is the same for the model and fingerprint that the server
+    names. In the details: ``explained``, the share of all flips that would not occur if one host had
+    answered. Undefined where one host answered, or no pair of prompts has pairs of both kinds.
 
     Returns:
         For each cell an estimate of each column that the annotations have (``served_host``,

@@ -44,20 +44,20 @@ def alternative_annotator(
     """The alternative annotator test: whether the model may stand in for one of several coders.
 
     Each coder is left out in turn. For an item that this coder and others labelled, the model's agreement
-    with the others (the share of them with its label; minus the root mean square difference where labels are
-    numbers) is set beside the coder's own. The *advantage* is the share of items where the model's is at
-    least as high; the coder's is counted likewise. The model wins against a coder where its advantage is
-    above the coder's less ``epsilon``, by a one-sided t test over items (over groups, where these are
-    resampled) with Benjamini & Yekutieli's adjustment at 5%. It may replace a coder where it wins against
-    half of them or more: ``alternative_annotator_won``. Undefined with fewer than three coders. A coder who
-    shares fewer than 30 items with others is not left out in turn, and stays among the others.
+    with the others (the share of them with its label; for numbers, minus the root mean square difference) is
+    compared with the coder's own. The *advantage* is the share of items where the model's is at least as
+    high; the coder's is counted likewise. The model wins against a coder where its advantage is above the
+    coder's less ``epsilon``, by a one-sided t test over items (over groups, where these are resampled) with
+    Benjamini & Yekutieli's adjustment at 5%. It may replace a coder where it wins against half of them or
+    more: ``alternative_annotator_won``. Undefined with fewer than three coders. A coder who shares fewer than
+    30 items with others is not left out in turn, and stays among the others.
 
     The model's label of an item is the most frequent one over all prompts and repeats of the cell.
 
     Args:
         coders: The coders' columns, each with one label for all rows of an item.
-        epsilon: What a label by a person costs more: 0.2 is for experts, 0.15 for trained coders, 0.1 for
-            crowd workers.
+        epsilon: The margin for the higher cost of a person's label: 0.2 for experts, 0.15 for trained
+            coders, 0.1 for crowd workers.
         level: Level of measurement; by default the label set's, nominal without one.
         missing: ``"wrong"``: without a label the model agrees with nobody; ``"drop"``: the item is left out.
 

@@ -24,14 +24,14 @@ _OTHERS = "other reasons"
 
 @measure(estimands=("fixed", "population"))
 def compliance(data: MeasureInput) -> Iterator[Estimate]:
-    """The share of valid answers: of those, that is, that did as they were asked.
+    """The share of valid answers, which are those that did what the prompt asked.
 
-    Compliance = valid answers / answers. What an answer must hold is the evaluator's rule. Atreja et al. ask
-    for exactly one label of the set (the first, where a task allows several) where labels were asked for, and
-    for scores of the labels that sum to 0.99 to 1.01 where scores were: the rules of ``label_match`` and
-    ``label_scores``. Scores that are tied are valid, although they give no label. Labels outside the label
-    set are not. Without a column of statuses, the answers with a label are the valid ones. Undefined where
-    there are no answers.
+    Compliance = valid answers / answers. The evaluator's rule decides what a valid answer contains. Atreja et
+    al. ask for exactly one label of the set (the first, where a task allows several) where labels were asked
+    for, and for scores of the labels that sum to 0.99 to 1.01 where scores were: the rules of ``label_match``
+    and ``label_scores``. Scores that are tied are valid, although they give no label. Labels outside the
+    label set are not. Without a column of statuses, the answers with a label are the valid ones. Undefined
+    where there are no answers.
 
     For each factor level instead of each variant: ``by=["definition"]``.
 

@@ -47,7 +47,7 @@ def _gap(cell: Cell, marks: Sequence[Ints], level: Level | None) -> Statistic:
     warnings = next(filter(None, (few_rare(cell.units, mark[:, None, None]) for mark in marks)), ())
     differ = cell.units.touched(np.asarray(people.differs.any(1)))
     if 0 < differ < cell.units.enough:
-        few = f"only {differ} units differ between coders: how often others would, the interval hardly knows"
+        few = f"only {differ} units differ between coders: too few to show how often other units would"
         warnings += (IntervalWarning(few),)
     whole = np.ones((1, len(cell.items)))
     return replace(
@@ -93,10 +93,10 @@ def coder_agreement(
     """Krippendorff's alpha of the answers with each human coder, and of the coders with each other.
 
     With each coder: alpha of two raters, the coder and one answer, for each asking (model × variant ×
-    decoding × repeat), averaged over these; so that it compares with the agreement of two coders: alpha of
-    each pair of coders, and of all of them. In ``details``: ``percent``, the share of answers (or pairs) that
-    agree. Undefined where alpha is. A coder's label outside the label set counts as none. Intervals resample
-    items.
+    decoding × repeat), averaged over these, so that it can be compared with the agreement of two coders:
+    alpha of each pair of coders, and of all of them. In ``details``: ``percent``, the share of answers (or
+    pairs) that agree. Undefined where alpha is. A coder's label outside the label set counts as none.
+    Intervals resample items.
 
     The gap is the mean alpha over all pairs of coders, less the mean over all coders and askings. Above 0,
     the model is further from the coders than they are from each other; at 0, it could be one of them. In its

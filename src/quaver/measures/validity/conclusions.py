@@ -57,14 +57,15 @@ def conclusion(
 
     An item's outcome is the share of its labels over repeats that are LABEL (``share(LABEL)``), or the mean
     of its labels' numbers (``label``). The interval inverts a score test (`quaver.estimation.score_tests`).
-    The claim *holds* where the whole interval is on its side, *reverses* where it is all on the other, and is
-    *not distinguishable* else.
+    The claim *holds* where the whole interval is on its side, *reverses* where all of it is on the other
+    side, and is *not distinguishable* otherwise.
 
-    With a gold sample that was drawn by design come first the estimates about the true labels, whatever the
-    errors of the model's labels lean on: the regression on gold labels, each weighted by one over its
-    probability, less what the labels of all prompts and models together say beyond the columns, where that is
-    known to sum to zero. They are undefined where the rarer label has too few gold labels on one side of the
-    contrast: an interval would then cover too rarely.
+    With a gold sample that was drawn by design, the first estimates hold for gold labels of all items,
+    whatever the errors of the model's labels depend on: the regression on gold labels, each weighted by the
+    inverse of its probability of being drawn, minus the part of all prompts' and models' labels that the
+    columns do not explain, which is known to sum to zero over all items. They are undefined where the rarer
+    label has too few gold labels on one side of the contrast, since an interval would then contain the truth
+    too rarely.
 
     Returns:
         With a designed gold sample ``conclusion_corrected`` (``details``: ``gold_alone``, ``effective_gold``,

@@ -61,13 +61,14 @@ def readiness(
     They are the estimates of `accuracy`, `compliance`, `spread`, `evaluator_flips`, `ece` and
     `verbal_calibration`, with the ``threshold`` and the ``verdict`` in ``details``. A criterion is *met*
     where the whole interval is on the right side of the threshold, *not met* where all of it is on the other
-    side (noise pushes spread and calibration errors up; their intervals are of the true ones), and
-    *undecided* else, also where there is no interval or no value.
+    side (noise raises spread and calibration errors; their intervals are those of the true values), and
+    *undecided* otherwise, also where there is no interval or no value.
 
     Then ``readiness``: met criteria / all criteria, whose ``verdict`` is *ready* where all are met, *not
-    ready* where one is not met, *undecided* else; it has no interval, since the criteria's decide. State your
-    own thresholds before you see the results: these are examples, not standards. ``by`` can hold neither the
-    evaluator nor the variant. Undefined: a criterion where its measure is; `readiness` if none has a value.
+    ready* where one is not met, *undecided* otherwise; it has no interval, since the criteria's intervals
+    decide. State your own thresholds before you see the results: these are examples, not standards. ``by``
+    can hold neither the evaluator nor the variant. Undefined: a criterion where its measure is; `readiness`
+    if none has a value.
 
     Args:
         thresholds: Other thresholds, by criterion (the names above, less ``readiness_``).

@@ -56,13 +56,13 @@ def sensitivity(
     """Sensitivity: the mean over items of the entropy of the labels that the variants gave.
 
     s(x) = −Σ_v p(v | x) ln p(v | x) / ln C, with p(v | x) the share of the Q variants that labelled item x
-    with v, and C the number of labels of the label set (one more where answers without a label are one).
-    Computed within each repeat (of each model and decoding), and averaged over those. Undefined where no
-    item has two predictions, or there is one label only.
+    with v, and C the number of labels of the label set (one more where answers without a label count as one).
+    Computed within each repeat (of each model and decoding), and averaged over those. Undefined where no item
+    has two predictions, or there is one label only.
 
-    The plug-in entropy grows with Q: values of unequal Q must not be compared. ``details["corrected"]``
-    holds the jackknifed one; ``sd`` the standard deviation over items, ``by_class`` the mean of each gold
-    label's items (``by=["gold"]`` gives its interval), ``predictions`` the range of Q, ``labels`` C.
+    The plug-in entropy grows with Q: do not compare values with different Q. ``details["corrected"]`` is the
+    jackknifed entropy; ``sd`` the standard deviation over items, ``by_class`` the mean of each gold label's
+    items (``by=["gold"]`` gives its interval), ``predictions`` the range of Q, ``labels`` C.
 
     Args:
         convention: ``"paper"`` is ``missing="category"``, as the authors' code has it.

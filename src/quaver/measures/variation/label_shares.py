@@ -82,12 +82,12 @@ def distribution_shift(
     is above 0 by noise alone: in ``details``, ``floor`` and ``floor_high`` are its mean and upper quantile
     when the two sides of a comparison are exchanged at random, item by item or group by group, and ``p`` is
     of that test (`paired_differences.gap`). Without a reference, ``p`` is no smaller than that of a second
-    test, which exchanges the conditions at random: the first finds too much where one condition lacks a rare
-    label in every group, the second where one condition is noisier than the others, and what both find is
-    there. ``p_holm`` is adjusted for the cell's comparisons; ``shares`` and ``reference_shares`` are the
-    distributions. Undefined where there are fewer than two conditions with labels. The interval is of the
-    true distance: its lower end is no nearer than noise may have lifted the value, and 0 where ``p`` does not
-    reject that there is none.
+    test, which exchanges the conditions at random: the first rejects too often where one condition lacks a
+    rare label in every group, the second where one condition is noisier than the others, so a shift counts
+    only if both find it. ``p_holm`` is adjusted for the cell's comparisons; ``shares`` and
+    ``reference_shares`` are the distributions. Undefined where there are fewer than two conditions with
+    labels. The interval is of the true distance: its lower end allows for what noise may have added to the
+    value, and is 0 where ``p`` does not reject that there is no distance.
 
     Args:
         between: The column (or columns) whose values are the conditions.

@@ -6,32 +6,32 @@ The rules, for every evaluator that looks for labels in text:
    variant's answers win: where one label's answer is another's code (letters swapped, digits), it
    is read as the answer. A name, code or synonym that two labels share belongs to both, and
    finding it is ambiguous; so is an answer that two labels share.
-2. Case does not count, except for one-letter forms (rule 5). White space, a hyphen or an underscore
-   inside a form may each stand for the other. A name that begins with a code (``501: Environment``,
-   ``2. Health``) is also found by its code, by the rest, and with another sign between them, where no
-   other label is written so.
-3. A form is found as a whole word: no letter, digit or combining mark touches it where its own
-   edge is a letter or digit. Scripts that are written without spaces (Chinese, Japanese, Thai, Lao,
-   Khmer, Burmese) have no such edges, and may touch a form of another script. Korean particles and
-   the Turkish copula may follow a form, Arabic and Hebrew articles and prefixes may precede one.
-   Where two forms begin at one place the longest is found, and what lies inside a form that was found
-   is not found again: "very positive" is not "positive". Where one label denies another ("not toxic",
-   "non-toxic"), so does "isn't toxic".
-4. A number is found as a whole: not in a decimal (``0.5``), with a sign (``-1``), in ``1,000``, in a
+2. Case does not count, except for one-letter forms (rule 5). White space, hyphens and
+   underscores inside a form may stand for each other. A name that begins with a code
+   (``501: Environment``, ``2. Health``) is also found by its code alone, by the rest alone, or with
+   another sign between the two, unless another label is written in that way.
+3. A form is found only as a whole word: where it begins or ends with a letter or digit, no other letter,
+   digit or combining mark may touch it. Scripts that are written without spaces (Chinese, Japanese, Thai,
+   Lao, Khmer, Burmese) are exempt, and may touch a form of another script. Korean particles and the
+   Turkish copula may follow a form; Arabic and Hebrew articles and prefixes may precede one. If two forms
+   begin at the same place, the longest is found, and no form is found inside it: "very positive" is not
+   "positive". If one label is the negation of another ("not toxic", "non-toxic"), "isn't toxic" is read
+   as that label.
+4. A number is found only as a whole: not in a decimal (``0.5``), with a sign (``-1``), in ``1,000``, in a
    percentage, in a range (``1-5``, ``1 to 5``) or as a total (the 5 in ``4/5``, ``4 of 5`` and ``4 out of
    5``). ``4.0`` is ``4``.
-5. One letter is found where it is a capital, else only where it has a line to itself or is set off
-   as a choice (``a)``, ``a:``, ``(a]``, ``"a"``). ``A`` that begins a sentence and is followed by a
-   word in lower case is an article (but before or, and, but, is, was, would, seems, looks, because,
-   since, as), and so is one right behind a quote and before a word; ``I`` followed by a word in
-   lower case or an apostrophe is a pronoun.
-6. A form behind a negation is no mention of its label, nor is one before a negation in the languages
-   that put it there. The negations of 30 languages (not, n't, without, than, instead of; nicht, kein;
-   no; pas; не; 不; ではなく; 이 아니; değil …), and the words of which up to two may stand between a
-   negation and the form (a, the, any, very, really, is, vote for …), are those in the table below. What
-   "or" and "nor" join to a negated form is negated too. (A form that begins with a negation, such as
+5. A single letter is found if it is a capital; a small letter is found only if it has a line to itself or
+   is set off as a choice (``a)``, ``a:``, ``(a]``, ``"a"``). ``A`` is an article if it begins a sentence
+   and a word in lower case follows (other than or, and, but, is, was, would, seems, looks, because,
+   since, as), or if it is right after a quotation mark and before a word. ``I`` is a pronoun if a word in
+   lower case or an apostrophe follows.
+6. A form after a negation does not count as a mention of its label, nor does a form before one in
+   languages that put the negation last. The table below has the negations of 30 languages (not, n't,
+   without, than, instead of; nicht, kein; no; pas; не; 不; ではなく; 이 아니; değil …). Up to two words
+   such as a, the, any, very, really, is or vote for may be between a negation and the form. A form that
+   "or" or "nor" joins to a negated form is negated too. (A form that begins with a negation, such as
    "not relevant", is found first.)
-7. The first 10,000 places of an answer count.
+7. Only the first 10,000 forms in an answer count.
 """
 
 from __future__ import annotations

@@ -1,19 +1,19 @@
-"""What of a response is its answer: thinking, marks of the chat format and invisible characters go.
+"""Which part of a response is its answer: thinking, chat marks and invisible characters are removed.
 
 The rules, for every evaluator alike:
 
 1. Thinking is removed. It stands between an opening mark (``<think>``, ``<thinking>``,
    ``<thought>``, ``<reasoning>``, ``<scratchpad>``, the same in ``[ ]`` or ``◁ ▷``, or
    ``<|channel|>analysis``) and its closing mark (``</think>`` and so on, or
-   ``<|channel|>final<|message|>``), in any case of letters. Thinking that is never closed goes to the end; a
-   closing mark that was never opened makes everything before it thinking, as where the chat template
-   opened it.
+   ``<|channel|>final<|message|>``), in upper or lower case. Thinking that is never closed extends to the
+   end of the response. If a closing mark has no opening mark, because the chat template wrote it,
+   everything before the closing mark is thinking.
 2. The answer ends at the first mark that ends a turn: ``<|im_end|>``, ``<|endoftext|>``,
    ``<|eot_id|>``, ``<|end|>``, ``<|return|>``, ``<end_of_turn>``, ``</s>``.
 3. Invisible characters (controls, zero-width, direction marks, soft hyphens) and Arabic vowel marks are
    removed; curly quotes become straight and no-break spaces become spaces; full-width, circled and
    mathematical letters and digits become plain ones; accents are composed (NFC). Letters of other
-   scripts that only look alike stay what they are.
+   scripts that only look alike are not changed.
 """
 
 from __future__ import annotations

@@ -1,23 +1,24 @@
 """The statuses and marks that do not depend on the evaluator, by stated rules, decided once.
 
-Statuses, the first that applies:
+The status is the first of these that applies:
 
 1. ``error``: the model reported an error instead of an answer.
-2. ``empty``: without thinking and invisible characters, nothing is left.
-3. ``refused``: a provider's filter ended the answer; or a sentence that begins in the answer's first
-   200 characters begins by declining (an apology, *I cannot answer*, *as an AI*, and the like, in 30
-   languages: the table below), **and** no label is marked as the answer (by a mark of ``marked_label``
-   other than *first*): "I cannot be sure, but my answer is: B" is an answer.
+2. ``empty``: nothing is left after thinking and invisible characters are removed.
+3. ``refused``: a provider's filter ended the answer; or a sentence that starts within the answer's
+   first 200 characters begins by declining (an apology, *I cannot answer*, *as an AI* and similar
+   phrases in 30 languages: see the table below), **and** no label is marked as the answer (by a mark of
+   ``marked_label`` other than *first*): "I cannot be sure, but my answer is: B" is an answer.
 
-An evaluator that reads tokens and not the text is not concerned with 2 (where tokens came) and 3
-(but for a provider's filter). All else is the evaluator's: ``ambiguous``, ``no_label``, ``valid``.
+For an evaluator that reads tokens instead of the text, 2 does not apply if there are tokens, and 3
+applies only to a provider's filter. The evaluator decides between the remaining statuses:
+``ambiguous``, ``no_label`` and ``valid``.
 
-Marks, beside any status:
+An answer of any status may have these marks:
 
-- ``truncated``: the model was cut off at ``max_tokens``. A truncated answer that holds a label is valid.
+- ``truncated``: the model was cut off at ``max_tokens``. A truncated answer with a label is valid.
 - ``looping``: the answer, thinking included, ends in at least four copies of the same text, of 1 to
-  500 characters each, which are 24 characters or more together; the last may lack two characters,
-  for the white space behind it is often cut away.
+  500 characters each and at least 24 characters together; the last copy may lack two characters,
+  because the white space after it is often cut away.
 """
 
 from __future__ import annotations
@@ -131,11 +132,11 @@ def verbal_confidence(said: Response | Answer) -> tuple[float | None, str | None
     """Read the confidence that an answer states, from 0 to 1; or None, and why there is none.
 
     The well-formed values, in the order in which a number is tried: a percentage (``85%``,
-    ``85 percent``, ``85 per cent``), a decimal with a point (``0.85``, ``.85``), so many out of 100
+    ``85 percent``, ``85 per cent``), a decimal with a point (``0.85``, ``.85``), a number out of 100
     (``85 out of 100``, ``85 of 100``, ``85/100``). A ``0`` or ``1`` that is the whole answer is a
     decimal. Other whole numbers, signed ones, those with commas and those out of another total
-    (``8.5/10``) are not well-formed, nor is anything outside 0 to 1. The answer parses where it
-    holds exactly one distinct well-formed value: ``0.85 (85%)`` does, two values or a range
+    (``8.5/10``) are not well-formed, nor is anything outside 0 to 1. The answer parses if it
+    contains exactly one distinct well-formed value: ``0.85 (85%)`` does, two values or a range
     (``80-90%``) do not. Thinking is not read. The first 1,000 numbers count.
 
     >>> verbal_confidence(Response("I am 85% sure, that is 0.85."))
