@@ -10,6 +10,7 @@ from unittest.mock import patch
 
 from tests.batches.anthropic_provider import AnthropicProvider, message
 from tests.batches.farm import Behaviour, Farm
+from tests.batches.gemini_provider import GeminiProvider, content
 from tests.batches.openai_provider import OpenAIProvider, completion
 from tests.batches.reaching import reaching
 
@@ -43,6 +44,8 @@ class Case:
         key: The key.
         provider: Makes it.
         text_of: The last message in a request's body.
+        hours: After how many hours its provider gives up.
+        keeps: Whether a batch that ended early keeps what it had answered.
     """
 
     model: Mapping[str, Any]
@@ -50,10 +53,16 @@ class Case:
     key: str
     provider: Callable[[Farm, Callable[[str], str]], Any]
     text_of: Callable[[Mapping[str, Any]], str]
+    hours: int = 24
+    keeps: bool = True
 
 
 def _chat_text(body):
     return str(body["messages"][-1]["content"])
+
+
+def _gemini_text(body):
+    return str(body["contents"][-1]["parts"][0]["text"])
 
 
 CASES = {
@@ -70,6 +79,21 @@ CASES = {
         "sk-ant-test-1",
         lambda farm, say: AnthropicProvider(farm, lambda body: message(say(_chat_text(body)))),
         _chat_text,
+    ),
+    "gemini": Case(
+        {
+            "name": "m",
+            "use": "openai_compatible",
+            "preset": "gemini",
+            "api": "gemini",
+            "model": "gemini-2.5-flash",
+        },
+        "GEMINI_API_KEY",
+        "AIza-test-1",
+        lambda farm, say: GeminiProvider(farm, lambda body: content(say(_gemini_text(body)))),
+        _gemini_text,
+        hours=48,
+        keeps=False,
     ),
 }
 

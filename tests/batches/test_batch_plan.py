@@ -17,7 +17,7 @@ def test_the_published_price_of_a_batch_is_half(name, tmp_path, monkeypatch):
     monkeypatch.setenv(CASES[name].variable, CASES[name].key)
     found = planned(tmp_path, **CASES[name].model)
     half = in_dollars((found["least_cost"] / 2, found["most_cost"] / 2, None))
-    assert found["batch"] == f"{half}, within 24 h"
+    assert found["batch"] == f"{half}, within {CASES[name].hours} h"
 
 
 def test_without_a_published_price_half_is_taken(tmp_path):

@@ -5,7 +5,7 @@ import sqlite3
 import pytest
 from tests.batches.cases import CASES, World, document, world
 from tests.batches.farm import DAY
-from tests.batches.reaching import Broken
+from tests.batches.reaching import Answer, Broken
 
 from quaver.errors import ModelError, RateLimited, SpecError
 from quaver.study.session import Study
@@ -80,7 +80,7 @@ def test_what_expired_goes_into_the_next_batch(name, tmp_path):
         one.clock.now += 3 * DAY
         one.farm.behaviour.longest = 3600.0
         second = one.run()
-        assert 0 < second.done < 12
+        assert (0 < second.done < 12) if one.case.keeps else not second.done
         assert one.to_the_end().ended == "finished"
         assert one.paid == [1] * 12
         first, *others = states(one.study())
@@ -96,7 +96,7 @@ def test_what_was_cancelled_elsewhere_goes_into_the_next_batch(one):
     one.clock.now += 60
     second = one.run()
     assert second.ended == "batches"
-    assert 0 < second.done < 12
+    assert (0 < second.done < 12) if one.case.keeps else not second.done
     assert one.to_the_end().ended == "finished"
     assert (one.paid, states(one.study())) == ([1] * 12, ["cancelled", "collected"])
 
@@ -109,7 +109,7 @@ def test_batches_can_be_cancelled(one):
     cancelled = one.run(cancel_batches=True)
     assert cancelled.ended == "finished"
     assert not one.study().status().batches
-    assert 0 < one.study().status().answered < 12
+    assert (0 < one.study().status().answered < 12) == one.case.keeps
     assert one.to_the_end().ended == "finished"
     assert one.paid == [1] * 12
 
@@ -237,6 +237,18 @@ def test_a_model_without_batches_says_so(tmp_path):
     assert "batch" in told.value.where
 
 
+def test_results_that_do_not_say_whose_they_are_are_not_asked_again(tmp_path):
+    """Google has returned results in another order than requests, and without the metadata of these."""
+    with world("gemini", tmp_path / "s") as one:
+        one.run()
+        one.clock.now += DAY / 2
+        one.wire = lambda request: Answer(200, one.provider(request).content.replace(b'"key"', b'"k"'))
+        with pytest.raises(ModelError, match="which request"):
+            one.run()
+        one.wire = lambda request: None
+        assert (one.run().ended, one.paid, len(one.farm.jobs)) == ("finished", [1] * 12, 1)
+
+
 def test_answers_from_batches_cost_half(one):
     at_once = one.study().source.prices["m"]
     outcome = one.to_the_end()
@@ -248,7 +260,7 @@ def test_status_of_what_is_out_has_its_expected_cost(one):
     one.run()
     (out,) = one.study().status().batches
     assert 0 < out["money"] < 0.01
-    assert out["expires"] == pytest.approx(one.clock.now + DAY, abs=1)
+    assert out["expires"] == pytest.approx(one.clock.now + one.case.hours * 3600, abs=1)
 
 
 def test_a_run_that_got_no_answer_to_some_says_that_they_are_left(name, tmp_path):

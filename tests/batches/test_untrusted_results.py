@@ -5,6 +5,7 @@ import json
 import pytest
 from tests.batches.cases import CASES, world
 from tests.batches.farm import DAY
+from tests.batches.gemini_provider import through_lines
 from tests.batches.reaching import Answer, Broken
 from tests.local_engines import JsonServer
 
@@ -26,7 +27,8 @@ CHANGES = {
 
 def is_result(request):
     path = request.path
-    return path.endswith(("/content", "/results")) or "/download/" in path
+    is_gemini = path.startswith("/v1beta/batches/") and request.method == "GET"
+    return path.endswith(("/content", "/results")) or is_gemini
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -37,7 +39,8 @@ def test_odd_lines_change_no_answer(name, change, tmp_path):
         def wire(request):
             if not is_result(request):
                 return None
-            return Answer(200, CHANGES[change](one.provider(request).content))
+            reply, changed = one.provider(request).content, CHANGES[change]
+            return Answer(200, through_lines(reply, changed) if name == "gemini" else changed(reply))
 
         one.wire = wire
         done = one.to_the_end()

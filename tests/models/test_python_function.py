@@ -57,8 +57,8 @@ def test_what_it_raises_becomes_an_error_response():
     assert len(response.error) <= 500
 
 
-def about(item):
-    asked = request()
+def about(item, repeats=1):
+    asked = request(repeats=range(repeats))
     return asked._replace(calls=tuple(call._replace(item=item) for call in asked.calls))
 
 
@@ -74,22 +74,55 @@ def test_twenty_items_that_fail_in_a_row_end_it_and_fewer_do_not():
 
     def fails(text, prompt):
         calls.append(1)
-        if len(calls) % 20:
+        if len(calls) % 20 != 1:
             raise ValueError("no")
         return "yes"
 
     responses = [response for (response,) in ask(model(fails), *(about(item) for item in range(40)))]
     assert sum(response.finish == "error" for response in responses) == 38
 
-    def always(text, prompt):
-        raise ValueError("never")
+    def later(text, prompt):
+        calls.append(1)
+        if len(calls) > 41:
+            raise ValueError("never")
+        return "yes"
 
-    answers = model(always).answer(about(item) for item in range(100))
-    for _ in range(20):
+    answers = model(later).answer(about(item) for item in range(100))
+    for _ in range(21):
         next(answers)
-    with pytest.raises(ModelError, match="20 items") as caught:
+    with pytest.raises(ModelError, match="ValueError: never") as caught:
         next(answers)
-    assert caught.value.found == "ValueError: never"
+    assert "20 items" in caught.value.found
+
+
+@pytest.mark.parametrize("repeats", [1, 3, 5])
+@pytest.mark.parametrize("is_async", [False, True])
+def test_where_every_call_fails_alike_it_ends_within_ten_calls_with_the_functions_own_sentence(
+    is_async, repeats
+):
+    calls = []
+
+    def always(text, prompt):
+        calls.append(1)
+        raise ValueError("the endpoint of this deployment was retired")
+
+    async def later(text, prompt):
+        await asyncio.sleep(0)
+        return always(text, prompt)
+
+    asked = [about(item, repeats) for item in range(100)]
+    with pytest.raises(ModelError) as caught:
+        ask(model(later if is_async else always), *asked)
+    assert str(caught.value).startswith("ValueError: the endpoint of this deployment was retired")
+    assert 8 <= len(calls) <= 10
+
+
+def test_calls_that_fail_each_for_another_reason_go_on():
+    def odd(text, prompt):
+        raise type(f"Fault{text}", (Exception,), {})("no")
+
+    asked = [about(item)._replace(prompt=request(str(item)).prompt) for item in range(15)]
+    assert len(ask(model(odd), *asked)) == 15
 
 
 class Mute(Exception):

@@ -13,17 +13,19 @@ from unittest.mock import patch
 
 from tests.batches.cases import CASES, Clock, document
 from tests.batches.farm import DAY, Behaviour, Farm
+from tests.batches.gemini_provider import through_lines
 from tests.batches.reaching import Answer, Broken, reaching
 from tests.simulation.disk import Disk
 from tests.simulation.schedule import Killed
 
 from quaver.errors import QuaverError
 from quaver.models.served.batch_http import AnthropicBatches, OpenAIBatches
+from quaver.models.served.gemini_batches import GeminiBatches
 from quaver.study.session import Study
 
 __all__ = ["BatchHistory", "BrokenBatch"]
 
-_SERVICES = (OpenAIBatches, AnthropicBatches)
+_SERVICES = (OpenAIBatches, AnthropicBatches, GeminiBatches)
 _WIRE = ("break", "lost", "late", "500", "500 after", "429", "page", "empty")
 _LONGEST_ON_ITS_WAY = 60.0
 _connect = sqlite3.connect
@@ -282,7 +284,9 @@ class BatchHistory:
         reply = self.provider(request)
         self._own |= {line.id for job in self.farm.jobs for line in job.lines}
         content = reply.content
-        if b"custom_id" in content[:400] or b'"key"' in content[:400]:
+        if b"inlinedResponses" in content and request.path.count("/") > 2:
+            return Answer(reply.status, through_lines(content, self._odd))
+        if b"custom_id" in content[:400]:
             return Answer(reply.status, self._odd(content))
         return reply
 

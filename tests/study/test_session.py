@@ -100,9 +100,9 @@ def test_a_function_that_always_fails_ends_the_run_and_what_it_did_is_kept(tmp_p
     items = "id,text,truth\n" + "".join(f"{n},t{n},\n" for n in range(50))
     path, counted = written(tmp_path, STUDY, items), Counted()
     counted.failing = True
-    with pytest.raises(ModelError, match="20 items"):
+    with pytest.raises(ModelError, match="8 items"):
         opened(path, counted).run()
-    assert opened(path, counted).status().errors == 20
+    assert opened(path, counted).status().errors == 8
 
 
 def test_the_lock_is_the_same_for_the_same_study(tmp_path):

@@ -87,7 +87,7 @@ class BatchService(Protocol):
     that is not ``unsure``, nothing has happened at the provider.
 
     Attributes:
-        kind: The protocol: ``openai`` or ``anthropic``.
+        kind: The protocol: ``openai``, ``anthropic`` or ``gemini``.
         most_requests: Requests in the largest batch that is written.
         most_bytes: Bytes of its lines.
         hours: After how many hours the provider gives up what it has not answered.

@@ -194,7 +194,7 @@ class Coroutines:
     @property
     def wants(self) -> bool:
         """Whether fewer calls are under way than may be."""
-        return self._calls < self._most
+        return self._calls < min(self._most, max(1, self._failed.room))
 
     def no_more(self) -> None:
         """Nothing waits for more."""
@@ -211,10 +211,7 @@ class Coroutines:
             response = failed_response(error)
         finally:
             self._calls -= 1
-        if response.finish == "error":
-            self._failed.add(request)
-        else:
-            self._failed.clear()
+        self._failed.note(request, response)
         try:
             self._failed.check(response.error)
         except Exception as error:

@@ -25,6 +25,9 @@ _MOST_FAILED: Final = 20
 """Different items, without an answer in between, after whose failures a model is given up: one text that a
 model cannot take fails with every prompt."""
 
+_ALIKE: Final = 8
+"""Calls about more than one item that fail alike, before any is answered, after which it is given up."""
+
 _LONGEST_ERROR, _LONGEST_NAME = 500, 300
 """Characters."""
 
@@ -122,35 +125,47 @@ def is_bare(response: object) -> bool:
 
 
 class FailedItems:
-    """Different items that failed without an answer in between.
+    """Failures without an answer in between; where all calls fail alike, the model is given up.
 
     Args:
         name: What failed, for the error.
         identity: Says which model it is.
+
+    Attributes:
+        room: How many more may fail alike until one is answered.
     """
 
     def __init__(self, name: str, identity: Callable[[], str]) -> None:
         self._name, self._identity = name, identity
-        self._items: set[int] = set()
+        self._items, self._kinds = set[int](), set[str]()
+        self.room: float = _ALIKE
 
     def __bool__(self) -> bool:
-        return bool(self._items)
+        """Whether an answer would be news."""
+        return self.room < math.inf or bool(self._items)
 
-    def add(self, request: Request) -> None:
-        """A call of a request failed."""
-        self._items.add(request.calls[0].item)
+    def note(self, request: Request, response: Response) -> None:
+        """A call of a request was answered, or failed."""
+        if response.finish == "error":
+            self._items.add(request.calls[0].item)
+            self._kinds.add((response.error or "").partition(":")[0])
+            self.room -= 1
+        else:
+            self.clear()
 
     def clear(self) -> None:
         """A call was answered."""
         self._items.clear()
+        self.room = math.inf
 
     def check(self, last: str | None) -> None:
-        """Give the model up where too many failed; the last error is quoted."""
-        if len(self._items) >= _MOST_FAILED:
+        """Give the model up where too many failed; its last error comes first."""
+        items = len(self._items)
+        if items >= _MOST_FAILED or (self.room <= 0 and items > 1 == len(self._kinds)):
             raise ModelError(
-                f"{self._name} failed for {len(self._items)} items in a row",
+                last or "no call is answered",
                 where=printable(self._identity()),
-                found=last,
+                found=f"{self._name} failed for {items} items in a row",
                 fix="fix the cause, then repeat the failed calls: `quaver run STUDY --retry-errors`",
             )
 

@@ -141,7 +141,10 @@ class OpenAICompatible(ServedModel):
     def batches(self) -> BatchService | None:
         """The server's Batch API, if it has one."""
         from quaver.models.served.batch_http import OpenAIBatches
+        from quaver.models.served.gemini_batches import GeminiBatches
 
+        if self._api == "gemini":
+            return GeminiBatches(self._with_key, self._wire, self._address)
         if not self._wire.server.batch:
             return None
         return OpenAIBatches(self._with_key, self._wire, self._address)

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from contextlib import asynccontextmanager
 from functools import partial
 from hashlib import sha256
+from itertools import chain
 from numbers import Number
 from textwrap import dedent
 from typing import Any, Literal
@@ -149,8 +150,9 @@ class Function(Defaults):
             would see, as a list of ``{"role": …, "content": …}``; follow-ups need it. A function that holds
             its own prompt is called as ``annotate(text)``. An exception becomes an error response. It returns
             a text, a number, a dictionary or pydantic model (kept as JSON, for a task with fields), or None
-            (an empty answer); anything else is an error response, too. Twenty different items in a row that
-            fail end the run. An ``async def`` is called concurrently.
+            (an empty answer); anything else is an error response, too. The run ends where the first eight
+            calls fail alike, of different items, and where twenty different items fail in a row. An
+            ``async def`` is called concurrently.
         version: A version of the function, for what its source does not show (a server behind it, a global).
             A new version asks everything again.
         concurrency: Maximum number of concurrent calls of an ``async def``.
@@ -193,10 +195,9 @@ class Function(Defaults):
 
     def answer(self, requests: Iterable[Request]) -> Iterator[Answered]:
         """Call the function once for every call; an ``async def`` concurrently."""
-        for group in (
-            self.answer_groups(requests) if isinstance(self, Conversing) else self._groups(requests, 1)
-        ):
-            yield from group
+        if isinstance(self, Conversing):
+            return answers_of(self, requests)
+        return chain.from_iterable(self._groups(requests, 1))
 
     def answer_groups(self, requests: Iterable[Request]) -> Iterator[Sequence[Answered]]:
         """Answer requests in groups of as many as a fast function answers in a millisecond."""
@@ -212,10 +213,8 @@ class Function(Defaults):
             responses = [self._call(request.prompt) for _ in request.calls]
             group.append((request, responses))
             for response in responses:
-                if response.finish == "error":
-                    failed.add(request)
-                elif failed:
-                    failed.clear()
+                if failed or response.finish == "error":
+                    failed.note(request, response)
             if len(group) >= most or failed or clock() - began > _TOGETHER:
                 yield group
                 group, began = [], clock()

@@ -103,11 +103,11 @@ def test_a_model_that_breaks_down_goes_on_with_the_next_request_until_it_does_so
 
     model = fake(always)
     answers = taken(model, [request(item) for item in range(99)])
-    assert [responses[0].error for _, responses in islice(answers, 20)] == ["ZeroDivisionError"] * 20
-    with pytest.raises(ModelError, match="20 items") as caught:
+    assert [responses[0].error for _, responses in islice(answers, 8)] == ["ZeroDivisionError"] * 8
+    with pytest.raises(ModelError, match="ZeroDivisionError") as caught:
         next(answers)
-    assert len(model.asked) == 20
-    assert caught.value.found == "ZeroDivisionError"
+    assert len(model.asked) == 8
+    assert "8 items" in caught.value.found
 
 
 def test_what_a_model_says_of_itself_and_what_drawing_raises_is_passed_on():

@@ -57,6 +57,17 @@ def test_answers_that_are_cut_off_stop_it_and_a_second_run_goes_on(tmp_path):
         assert study.status().answered == 80
 
 
+@pytest.mark.parametrize("texts", [4, 20])
+def test_twenty_calls_are_worth_ten_answers_first(tmp_path, texts):
+    with rigged(lambda body, path, n: chat(body, "dunno")) as provider:
+        few = document(use="openai_compatible", model="m", base_url=provider.url, **PRICE)
+        few["items"]["source"] = few["items"]["source"][:texts]
+        few["variants"] = [{"use": "instructions", "texts": {name: f"{name}?" for name in "abcd"}}]
+        few["variants"] *= texts == 4
+        with pytest.raises(ModelError, match="10 of the first 10"):
+            Study.open({**few, "repeats": 1}, folder=tmp_path / "study").run()
+
+
 @pytest.mark.parametrize("kind", [lambda body, path, n: chat(body), blocking(403, "moderation")])
 def test_good_answers_let_it_go_on_and_are_asked_once(tmp_path, kind):
     with rigged(kind) as provider:

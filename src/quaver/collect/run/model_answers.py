@@ -56,9 +56,10 @@ def taken_in_groups(model: Model, requests: Iterable[Request]) -> Iterator[Seque
                     where=printable(model.identity()),
                     found=error_line(error),
                 ) from error
-            failed.add(given.latest)
-            yield from given.rest(failed_response(error))
-            failed.check(error_line(error))
+            response = failed_response(error)
+            failed.note(given.latest, response)
+            yield from given.rest(response)
+            failed.check(response.error)
 
 
 def _groups(model: Model, requests: Iterable[Request]) -> Iterable[Sequence[object]]:

@@ -46,7 +46,7 @@ _CONNECT, _QUIET = 10.0, 120.0
 MOST_LINE, MOST_RESULTS = MOST_REPLY, 2**31
 """Bytes of a line of results, and of all results."""
 
-_PAGES, _PAGE = 50, 100
+PAGES, _PAGE = 50, 100
 """Pages of a list that are looked through, and objects on each."""
 
 _LAST = 2.0**34
@@ -72,6 +72,8 @@ class HttpBatches:
     """The path of the provider's batches."""
     after: ClassVar = "after"
     """What says after which object a page of a list begins."""
+    cancelling, most_reply = "/cancel", MOST_REPLY
+    """What follows a batch's path to cancel it, and bytes of what is said of a batch."""
 
     def __init__(
         self, connect: Callable[[], tuple[Mapping[str, str], str]], wire: Wire, address: Address
@@ -79,14 +81,22 @@ class HttpBatches:
         self._connect, self._wire, self._address = connect, wire, address
         self._taught: set[str] = set()
 
+    def endpoint(self, request: Request) -> str:
+        """The path of the request."""
+        return self._wire.path(request)
+
+    def upload(self, name: str, lines: Lines) -> str:
+        """Nothing is uploaded."""
+        return ""
+
     def started(self, name: str, since: float, requests: int, known: Container[str]) -> Sequence[str]:
         """Unknown batches since then that may be this one, the oldest first."""
         batches: list[str] = []
         for batch in self._pages():
-            if (_seconds(batch.get("created_at")) or since) < since:
+            if (seconds_in(batch.get("created_at")) or since) < since:
                 break
-            if _name(batch) not in known and self._may_be(batch, name, requests):
-                batches.append(_name(batch))
+            if name_in(batch) not in known and self._may_be(batch, name, requests):
+                batches.append(name_in(batch))
         return batches[::-1]
 
     def results(self, batch: str, look: Look) -> Iterator[tuple[str, Any]]:
@@ -99,7 +109,7 @@ class HttpBatches:
     def cancel(self, batch: str) -> None:
         """Cancel a batch; what is answered by then is kept."""
         with suppress(ModelError):  # it has ended already
-            self._ask("POST", f"{self._path(batch)}/cancel")
+            self._ask("POST", f"{self._path(batch)}{self.cancelling}")
 
     def _may_be(self, batch: Mapping[str, Any], name: str, requests: int) -> bool:
         """Whether a batch in the provider's list may be that of a name."""
@@ -115,7 +125,7 @@ class HttpBatches:
     def _pages(self) -> Iterator[dict[str, Any]]:
         """The batches in the provider's list, newest first."""
         query = {"limit": str(_PAGE)}
-        for _ in range(_PAGES):
+        for _ in range(PAGES):
             page = self._ask("GET", f"{self.root}?{urlencode(query)}")
             if not isinstance(page.get("data"), list):
                 raise NotNow("the reply has no list")
@@ -123,7 +133,7 @@ class HttpBatches:
             yield from objects
             if not (page.get("has_more") and objects):
                 return
-            query[self.after] = _name(objects[-1])
+            query[self.after] = name_in(objects[-1])
 
     # ------------------------------------------------------------------ requests to the provider
 
@@ -149,7 +159,7 @@ class HttpBatches:
 
     async def _asked(self, method: str, path: str, content: bytes, more: Mapping[str, str]) -> bytes:
         async with self._sent(method, path, content, more) as (reply, secret):
-            return secret.out_of_bytes(await whole(reply))
+            return secret.out_of_bytes(await whole(reply, self.most_reply))
 
     async def _downloaded(self, path: str) -> AsyncGenerator[list[bytes], None]:
         """The lines of a file, those that came together together."""
@@ -227,30 +237,35 @@ def _failure(
     return failure
 
 
-def _object(line: bytes) -> dict[str, Any]:
+def _object(line: bytes) -> Mapping[str, Any]:
     """A line of results as an object; an empty one if it is none."""
     try:
-        parsed = parsed_json(line, MOST_VALUES)
+        return object_in(parsed_json(line, MOST_VALUES))
     except (ValueError, RecursionError, TooLarge):
         return {}
-    return parsed if isinstance(parsed, dict) else {}
 
 
-def _name(document: Mapping[str, Any]) -> str:
+def name_in(document: Mapping[str, Any], field: str = "id") -> str:
     """What a provider calls a file or a batch."""
-    name = document.get("id")
+    name = document.get(field)
     if not isinstance(name, str) or not name:
         raise NotNow("the reply names no file or batch", unsure=True)
     return name
 
 
-def _counts(document: Mapping[str, Any], *names: str) -> list[int]:
-    """Numbers of requests; 0 where there is none."""
-    counts = object_in(document.get("request_counts"))
-    return [token_count(counts.get(name)) or 0 for name in names]
+def counts_in(counts: object, *names: str) -> list[int]:
+    """Numbers of requests, which Google writes as texts; 0 where there is none."""
+    values = map(object_in(counts).get, names)
+    texts = [int(one[:12]) if isinstance(one, str) and one.isdecimal() else one for one in values]
+    return [token_count(one) or 0 for one in texts]
 
 
-def _seconds(moment: object) -> float | None:
+def joined(lines: Lines) -> bytes:
+    """The lines of a batch as the entries of a list."""
+    return b",".join(line.rstrip(b"\n") for line in lines())
+
+
+def seconds_in(moment: object) -> float | None:
     """A time in seconds since 1970, given so or as ISO 8601 has it."""
     if isinstance(moment, int | float) and not isinstance(moment, bool):
         return float(moment) if 0 < moment < _LAST else None
@@ -264,7 +279,10 @@ def _seconds(moment: object) -> float | None:
 _QUEUE = frozenset(["token_limit_exceeded", "request_limit_exceeded", "batch_limit_exceeded"])
 _SPENT = frozenset(["billing_hard_limit_reached", "insufficient_quota", "billing_not_active"])
 _WAITED = frozenset(["batch_expired", "batch_cancelled", "batch_canceled"])
-_STATES: Mapping[str, Any] = {"completed": "collected"} | {s: s for s in ("expired", "cancelled", "failed")}
+STATES: Mapping[str, Any] = {
+    **dict.fromkeys(("completed", "succeeded"), "collected"),
+    **{ended: ended for ended in ("expired", "cancelled", "failed")},
+}
 _MARK = "quaver"
 """The key of the batch's name in its metadata, by which it is found again."""
 
@@ -293,7 +311,7 @@ class OpenAIBatches(HttpBatches):
         )
         content = head.encode() + b"".join(lines()) + f"\r\n--{boundary}--\r\n".encode()
         kind = f"multipart/form-data; boundary={boundary}"
-        return _name(self._ask("POST", "/files", content=content, kind=kind))
+        return name_in(self._ask("POST", "/files", content=content, kind=kind))
 
     def start(self, name: str, upload: str, lines: Lines) -> str:
         """Make a batch of the uploaded file."""
@@ -303,24 +321,27 @@ class OpenAIBatches(HttpBatches):
             "completion_window": "24h",
             "metadata": {_MARK: name},
         }
-        return _name(self._ask("POST", self.root, document))
+        return name_in(self._ask("POST", self.root, document))
 
     def look(self, batch: str) -> Look:
         """Where a batch stands."""
         document = self._ask("GET", self._path(batch))
-        done, refused = _counts(document, "completed", "failed")
+        done, refused = counts_in(document.get("request_counts"), "completed", "failed")
         files = list(map(document.get, ("output_file_id", "error_file_id")))
-        state = _STATES.get(str(document.get("status")), "running")
+        state = STATES.get(str(document.get("status")), "running")
         errors = objects_in(object_in(document.get("errors")).get("data")) if state == "failed" else []
-        places = {token_count(error.get("line")): _words(error) for error in errors}
         return Look(
             state=state,
             done=done,
             refused=refused if files[1] or state == "running" else 0,
-            expires=_seconds(document.get("expires_at")),
+            expires=seconds_in(document.get("expires_at")),
             files=[file for file in files if isinstance(file, str) and file],
             words="; ".join(map(_words, errors[:3])),
-            lines={line: words for line, words in places.items() if line is not None},
+            lines={
+                line: _words(error)
+                for error in errors
+                if (line := token_count(error.get("line"))) is not None
+            },
             queue=any(error.get("code") in _QUEUE for error in errors),
             fatal=next(filter(None, map(_spent, errors)), None),
         )
@@ -384,32 +405,23 @@ class AnthropicBatches(HttpBatches):
     root = f"{MESSAGES}/batches"
     after = "after_id"
 
-    def endpoint(self, request: Request) -> str:
-        """There is one."""
-        return MESSAGES
-
     def line(self, request_id: str, request: Request) -> bytes:
         """One of the batch's requests."""
         return compact_json({"custom_id": request_id, "params": self._wire.body(request)})
 
-    def upload(self, name: str, lines: Lines) -> str:
-        """Nothing is uploaded."""
-        return ""
-
     def start(self, name: str, upload: str, lines: Lines) -> str:
         """Send the requests as a batch."""
-        content = b'{"requests":[' + b",".join(line.rstrip(b"\n") for line in lines()) + b"]}"
-        return _name(self._ask("POST", self.root, content=content))
+        return name_in(self._ask("POST", self.root, content=b'{"requests":[' + joined(lines) + b"]}"))
 
     def look(self, batch: str) -> Look:
         """Where a batch stands; its counts are zero until it has ended."""
         document = self._ask("GET", self._path(batch))
         if document.get("archived_at"):
             raise Gone("its results were deleted after 29 days")
-        done, refused, cancelled, expired = _counts(document, *_COUNTS[:4])
+        done, refused, cancelled, expired = counts_in(document.get("request_counts"), *_COUNTS[:4])
         ended: Any = "cancelled" if cancelled else "expired" if expired else "collected"
         state: Any = ended if document.get("processing_status") == "ended" else "running"
-        return Look(state, done, refused, _seconds(document.get("expires_at")))
+        return Look(state, done, refused, seconds_in(document.get("expires_at")))
 
     def read(self, request: Request, came: Any) -> list[Response] | Unanswered:
         """A line of results as a response, or why there is none."""
@@ -426,7 +438,7 @@ class AnthropicBatches(HttpBatches):
 
     def _may_be(self, batch: Mapping[str, Any], name: str, requests: int) -> bool:
         """Batches have no names: one of the same size may be it."""
-        return sum(_counts(batch, *_COUNTS)) == requests
+        return sum(counts_in(batch.get("request_counts"), *_COUNTS)) == requests
 
     def _results(self, batch: str, look: Look) -> list[str]:
         """The paths of the results on this server, whatever address the batch names."""

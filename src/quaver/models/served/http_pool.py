@@ -74,12 +74,14 @@ class HttpPool:
 
     async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> HttpReply:
         """Send a body, and read the reply."""
-        async with self.sent("POST", url, headers, body) as reply:
-            return HttpReply(reply.status, reply.headers, await whole(reply))
+        return await self._whole("POST", url, headers, body)
 
     async def get(self, url: str, headers: Mapping[str, str]) -> HttpReply:
         """Fetch an address."""
-        async with self.sent("GET", url, headers) as reply:
+        return await self._whole("GET", url, headers)
+
+    async def _whole(self, *request: Any) -> HttpReply:
+        async with self.sent(*request) as reply:
             return HttpReply(reply.status, reply.headers, await whole(reply))
 
     @asynccontextmanager
@@ -105,9 +107,9 @@ class HttpPool:
             yield reply
 
 
-async def whole(reply: aiohttp.ClientResponse) -> bytes:
+async def whole(reply: aiohttp.ClientResponse, most: int = MOST_REPLY) -> bytes:
     """A reply's body, read up to a size."""
-    chunks, budget = [], InputBudget(MOST_REPLY, "bytes")
+    chunks, budget = [], InputBudget(most, "bytes")
     while chunk := await reply.content.readany():
         budget.spend(len(chunk))
         chunks.append(chunk)
@@ -184,16 +186,15 @@ class Connection:
             The reply; or a response, if the prompt itself is at fault.
         """
         url, content = self._base + path + self._query, compact_json(body)
-        reply = await self._sent(lambda: self._pool.post(url, self._posted, content))
-        return reply if isinstance(reply, Response) else self._secret.out_of_bytes(reply.content)
+        return await self._sent(lambda: self._pool.post(url, self._posted, content))
 
     async def get(self, path: str) -> bytes:
         """Fetch a path below the base URL, or another URL of the server."""
         url = path if "://" in path else self._base + path + self._query
         reply = await self._sent(lambda: self._pool.get(url, self._headers))
-        return b"" if isinstance(reply, Response) else self._secret.out_of_bytes(reply.content)
+        return b"" if isinstance(reply, Response) else reply
 
-    async def _sent(self, send: Callable[[], Awaitable[HttpReply]]) -> HttpReply | Response:
+    async def _sent(self, send: Callable[[], Awaitable[HttpReply]]) -> bytes | Response:
         try:
             async with asyncio.timeout(self._timeout):
                 try:
@@ -211,9 +212,9 @@ class Connection:
         except Exception as error:  # of any layer below
             raise lost(error, self._host) from None
         self._replied = True
-        if reply.status in SUCCESS:
-            return reply
         content = self._secret.out_of_bytes(reply.content)
+        if reply.status in SUCCESS:
+            return content
         response = read_failure(reply.status, reply.headers, content, self._address)
         if isinstance(response, Response):
             return response

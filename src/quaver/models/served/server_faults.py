@@ -28,8 +28,8 @@ _ROOM = re.compile(r"context length is ([\d,]+) tokens\b.*?([\d,]+) (?:input tok
 _SPENT = frozenset(["insufficient_quota", "billing_hard_limit_reached", "billing_not_active"])
 
 
-_POOR = re.compile("credit balance is too low", re.IGNORECASE)
-"""Anthropic's words for an empty account, which come with status 400."""
+_POOR = re.compile("credit balance is too low|credits are depleted", re.IGNORECASE)
+"""Anthropic's words for an empty account, which come with status 400, and Google's, with 429."""
 
 
 _ADDRESS = "its address (`base_url:`, --base-url)"
@@ -171,13 +171,13 @@ def read_failure(
         return error_response(f"context overflow: {message or summary}")
     if status in _OF_TEXTS and _is_of_text(codes, message):
         return refused_text(message or summary)
+    if status in (400, 429) and _POOR.search(message):
+        status = 402
     if status == 429 and not codes & _SPENT:
         wait = retry_after(headers)
         return Passing(summary, limited=True, wait=_wait_in(content) if wait is None else wait, status=status)
     if (status >= 500 and status != _NOT_MADE) or status < 200 or status in _PASSING:
         return Passing(summary, busy=status in (503, 529), wait=retry_after(headers), status=status)
-    if status == 400 and _POOR.search(message):
-        status = 402
     if 300 <= status < 400:
         # Redirects are not followed: a key is for the server that the study names
         where = headers.get("location", "").partition("?")[0][:200]

@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from heapq import nlargest
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -179,8 +180,8 @@ class Collecting:
             ModelError: More than a tenth of them are cut off, filtered, refused or without a label.
         """
         stored = Counter(dict(self._store.rows(_STORED_BY_MODEL)))
-        free = {model.name for model in self._study.spec.models if model.use == "function"}
-        free.update(name for name in names if self._prices.get(name) == FREE)
+        models, prices = self._study.spec.models, self._prices
+        free = {one.name for one in models if one.use == "function" or prices.get(one.name) == FREE}
         pilots: dict[str, list[Request]] = {}
         for name in names:
             if name not in free and _is_worth_a_pilot(self._study, name, stored[name]):
@@ -305,7 +306,7 @@ class Collecting:
 _PILOT: Final = 10
 """Answers that are looked at."""
 
-_WORTH = 60
+_WORTH = 20
 """Calls of a model from which on a pilot saves something."""
 
 _LONGEST = 300
@@ -323,17 +324,22 @@ def _is_worth_a_pilot(study: StudyFile, model: str, stored: int) -> bool:
 
 
 def _about_the_longest(requests: Iterator[Request], items: Sequence[Item]) -> list[Request]:
-    """The first request about each of the longest texts, a call each."""
-    lengths = [sum(len(str(value)) for value in item.fields.values()) for item in items]
-    wanted = set(sorted(range(len(items)), key=lambda index: -lengths[index])[:_PILOT])
-    found: list[Request] = []
+    """The first request about each of the longest texts, a call each; of few texts, the next ones, too."""
+
+    def length(index: int) -> int:
+        return sum(map(len, map(str, items[index].fields.values())))
+
+    wanted = set(nlargest(_PILOT, range(len(items)), key=length))
+    found, others = list[Request](), list[Request]()
     for request in requests:
-        if request.calls[0].item in wanted:
-            wanted.discard(request.calls[0].item)
-            found.append(request.part(request.calls[:1]))
-        if not wanted:
+        item = request.calls[0].item
+        group = found if item in wanted else others
+        wanted.discard(item)
+        if len(group) < _PILOT:
+            group.append(request.part(request.calls[:1]))
+        if not wanted and len(found + others) >= _PILOT:
             break
-    return found
+    return [*found, *others][:_PILOT]
 
 
 def _check_pilot(study: StudyFile, store: Store, model: str, calls: Sequence[Call]) -> None:

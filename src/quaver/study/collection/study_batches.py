@@ -20,7 +20,7 @@ from quaver.study.sources.study_file_source import StudyFile
 def asked_in_batches(study: StudyFile, every: bool = False) -> dict[str, BatchService]:
     """The models that are asked in batches, with who takes them."""
     services: dict[str, BatchService] = {}
-    able = "a model whose provider takes batches: OpenAI, Anthropic"
+    able = "a model whose provider takes batches: OpenAI, Anthropic, Gemini by its own API"
     for index, spec in enumerate(study.spec.models):
         model = study.models[spec.name]
         service = model.batches() if isinstance(model, Batched) else None
@@ -29,8 +29,8 @@ def asked_in_batches(study: StudyFile, every: bool = False) -> dict[str, BatchSe
                 f"the model {spec.name!r} cannot be asked in batches",
                 where=study.positions.where("models", index, "batch"),
                 expected=able,
-                fix="leave `batch` out; for another server with OpenAI's Batch API write "
-                "`supports: {batch: true}` beside it",
+                fix="leave `batch` out, or write beside the model: `api: gemini` if it is a Gemini model, "
+                "`supports: {batch: true}` if its server has OpenAI's Batch API",
             )
         if service is not None and (spec.batch or every):
             services[spec.name] = service
