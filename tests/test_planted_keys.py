@@ -11,7 +11,7 @@ from tests.planted_keys import KEY, PLACES, SERVED, VARIABLE, echoing, finds, wr
 import quaver
 from quaver import _secrets
 from quaver.collect.store.response_tables import SUMMED, add_checksums
-from quaver.errors import ItemError, QuaverError, SpecError
+from quaver.errors import ItemError, ModelError, QuaverError, SpecError
 from quaver.study.analysis.call_export import raw_answers
 
 COMMANDS = (
@@ -170,6 +170,8 @@ def test_a_key_in_an_error_of_a_function_is_stored_without_it(tmp_path, monkeypa
         raise ValueError(f"401: {KEY}")
 
     write_planted(tmp_path, "", None, function=True)
-    quaver.Study.open(tmp_path, functions={"m": broken}).run()
+    with pytest.raises(ModelError) as caught:
+        quaver.Study.open(tmp_path, functions={"m": broken}).run()
+    assert KEY not in str(caught.value)
     assert leaks(tmp_path, []) == []
     assert f"401: [{VARIABLE}]" in (tmp_path / "run.log").read_text()

@@ -14,7 +14,7 @@ from quaver.study.session import Study
 MODEL = """
 def annotate(text, prompt):
     number = int(text.split()[-1])
-    if number % 10 < 3:
+    if number % 10 > 6:
         raise ValueError("too much")
     return "Hm." if number % 10 == 3 and "Say" in prompt else ("good", "bad")[number % 2]
 """

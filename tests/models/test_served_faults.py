@@ -148,7 +148,14 @@ def test_servers_may_run_one_after_another(tmp_path):
             mode="json", exclude_unset=True
         )
         document["models"].append(
-            {"name": "t", "use": "openai_compatible", "model": "n", "preset": "vllm", "base_url": second}
+            {
+                "name": "t",
+                "use": "openai_compatible",
+                "model": "n",
+                "preset": "vllm",
+                "base_url": second,
+                "price": 0,
+            }
         )
         return Study.open(document, folder=tmp_path / "study")
 

@@ -166,7 +166,8 @@ class FailedItems:
                 last or "no call is answered",
                 where=printable(self._identity()),
                 found=f"{self._name} failed for {items} items in a row",
-                fix="fix the cause, then repeat the failed calls: `quaver run STUDY --retry-errors`",
+                fix="fix the cause, then repeat the failed calls: `quaver run STUDY --retry-errors`; "
+                "`quaver run STUDY` goes on without them",
             )
 
 
