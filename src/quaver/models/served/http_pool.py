@@ -107,9 +107,9 @@ class HttpPool:
             yield reply
 
 
-async def whole(reply: aiohttp.ClientResponse, most: int = MOST_REPLY) -> bytes:
+async def whole(reply: aiohttp.ClientResponse, most: int = 0) -> bytes:
     """A reply's body, read up to a size."""
-    chunks, budget = [], InputBudget(most, "bytes")
+    chunks, budget = [], InputBudget(most or MOST_REPLY, "bytes")
     while chunk := await reply.content.readany():
         budget.spend(len(chunk))
         chunks.append(chunk)
