@@ -14,7 +14,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterat
 from contextlib import asynccontextmanager
 from functools import partial
 from hashlib import sha256
-from itertools import chain
 from numbers import Number
 from textwrap import dedent
 from typing import Any, Literal
@@ -197,7 +196,7 @@ class Function(Defaults):
         """Call the function once for every call; an ``async def`` concurrently."""
         if isinstance(self, Conversing):
             return answers_of(self, requests)
-        return chain.from_iterable(self._groups(requests, 1))
+        return (answered for group in self._groups(requests, 1) for answered in group)
 
     def answer_groups(self, requests: Iterable[Request]) -> Iterator[Sequence[Answered]]:
         """Answer requests in groups of as many as a fast function answers in a millisecond."""
