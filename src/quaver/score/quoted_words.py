@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -49,9 +49,7 @@ class QuotedWords:
                 quoted = self._placed(reading.quote, (place[0], place[1]), texts)
                 marked = self._placed(marks[place[1]], (place[0], place[1]), texts) if marks else _NO_QUOTE
                 rows.append((*quoted, *marked[2:4]))
-        columns = zip(*rows, strict=True) if rows else ((),) * len(EVIDENCE_COLUMNS)
-        named = zip(EVIDENCE_COLUMNS.items(), columns, strict=True)
-        return [pl.Series(name, column, dtype=kind) for (name, kind), column in named]
+        return _series(rows, EVIDENCE_COLUMNS)
 
     def spans(
         self,
@@ -81,10 +79,7 @@ class QuotedWords:
             rows.append(
                 (written, worst, None, None, score, len(text.text), None, None, written_spans(spans), marked)
             )
-        named = {**EVIDENCE_COLUMNS, **SPAN_COLUMNS}
-        columns = zip(*rows, strict=True) if rows else ((),) * len(named)
-        pairs = zip(named.items(), columns, strict=True)
-        return [pl.Series(name, column, dtype=kind) for (name, kind), column in pairs]
+        return _series(rows, {**EVIDENCE_COLUMNS, **SPAN_COLUMNS})
 
     def _marked_spans(self, cell: str, text: QuotedText) -> str:
         """What people marked, as spans of the text; words that are not in it are none."""
@@ -112,6 +107,12 @@ class QuotedWords:
         if key not in self._places:
             self._places[key] = quote, *text.place(quote), len(text.text)
         return self._places[key]
+
+
+def _series(rows: Sequence[tuple[Any, ...]], kinds: Mapping[str, Any]) -> list[pl.Series]:
+    """Rows as columns of these names and types."""
+    columns = zip(*rows, strict=True) if rows else ((),) * len(kinds)
+    return [pl.Series(*pair, dtype=kinds[pair[0]]) for pair in zip(kinds, columns, strict=True)]
 
 
 def _spans(labels: Sequence[str], places: Sequence[Any]) -> list[Span]:

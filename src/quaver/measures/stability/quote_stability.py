@@ -80,12 +80,7 @@ def quote_alpha(data: MeasureInput) -> Iterator[Estimate]:
                 marked = [[(one, other)] for one, other in quotes.tolist()]
                 differ[item, stratum], chance[item, stratum] = unit_disagreement(marked, whole)
         said = Statistic(method="αU of quotes, mean over models and decodings", reason=_NO_QUOTES)
-        if chance.any():
-            under = Ratio(chance - differ, chance)
-            low = -1.0 if (np.nan_to_num(under(np.ones((1, len(cell.items))))) >= -1).all() else None
-            n = (chance > 0).any(1)
-            said = replace(said, under=over_strata(under), n=n, ends=None if low is None else (low, 1.0))
-        yield cell.estimated(said)
+        yield cell.estimated(unitizing_alpha(said, differ, chance))
 
 
 @measure(compares=("variant",))
@@ -156,6 +151,22 @@ def quote_match(data: MeasureInput) -> Iterator[Estimate]:
                     ends=(0.0, 1.0),
                 )
             )
+
+
+def unitizing_alpha(said: Statistic, differ: Floats, chance: Floats) -> Statistic:
+    """αU as a statistic: 1 − Σ observed / Σ expected disagreement over items, the mean over strata.
+
+    Args:
+        said: What is said of it; it stays undefined where nothing is expected by chance.
+        differ: The observed disagreement, shape (items, strata).
+        chance: The expected one.
+    """
+    if not chance.any():
+        return said
+    under = Ratio(chance - differ, chance)
+    low = -1.0 if (np.nan_to_num(under(np.ones((1, len(chance))))) >= -1).all() else None
+    ends = None if low is None else (low, 1.0)
+    return replace(said, under=over_strata(under), n=(chance > 0).any(1), ends=ends)
 
 
 def _labelled(cell: Cell) -> NDArray[np.bool_]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -14,9 +13,9 @@ from quaver.core.records import Estimate
 from quaver.core.spans import Span, spans_in
 from quaver.estimation.declaration import measure
 from quaver.estimation.jackknife import Ratio
-from quaver.estimation.means import over_strata
 from quaver.estimation.measure_input import MeasureInput, arranged
 from quaver.estimation.statistic import Cell, Statistic
+from quaver.measures.stability.quote_stability import unitizing_alpha
 from quaver.measures.variation.label_shares import ASKING
 
 _ANSWERS: Final = ("variant", "repeat")
@@ -56,12 +55,7 @@ def span_alpha(data: MeasureInput) -> Iterator[Estimate]:
                 differ[item, stratum] += parts[0]
                 chance[item, stratum] += parts[1]
         said = Statistic(method="αU of spans, mean over models and decodings", reason="no spans to compare")
-        if chance.any():
-            under = Ratio(chance - differ, chance)
-            low = -1.0 if (np.nan_to_num(under(np.ones((1, len(cell.items))))) >= -1).all() else None
-            n = (chance > 0).any(1)
-            said = replace(said, under=over_strata(under), n=n, ends=None if low is None else (low, 1.0))
-        yield cell.estimated(said)
+        yield cell.estimated(unitizing_alpha(said, differ, chance))
 
 
 @measure(estimands=("fixed", "population"))
