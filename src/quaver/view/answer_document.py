@@ -6,8 +6,9 @@ import shlex
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import pairwise
 from sqlite3 import Connection
 from typing import Any
 
@@ -15,6 +16,7 @@ import polars as pl
 
 from quaver.core.instrument import record_in
 from quaver.core.replaced_file import replacing
+from quaver.core.spans import Span, spans_in
 from quaver.core.spreadsheet import write_csv
 from quaver.errors import StoreError, UnknownName
 from quaver.view.asked import Given
@@ -39,6 +41,8 @@ _GOLD_COLUMNS = dict.fromkeys(("item", "label", "coder", "note"), pl.String)
 _LONGEST_FIELD, _MOST_SIBLINGS, _MOST_TOKENS = 2_000, 2_000, 300
 _AROUND = 600
 """Characters of the text that are shown before and behind a quote."""
+_MOST_MARKINGS = 20
+"""So many different ways to mark a text are shown."""
 _WITH_TOKENS = 2_000_000
 """Characters up to which an answer is read whole, for its tokens."""
 
@@ -60,8 +64,9 @@ def answer(study: ViewedStudy, given: Given) -> dict[str, Any]:
     """One answer in full."""
     row, column = _place_of(study, given.item, given.column)
     view, snapshot = study.view(*given.view), study.snapshot
-    cells = snapshot.cells(row).filter(pl.col("column") == column.at)
-    by_evaluator = {cell["evaluator"]: cell for cell in cells.iter_rows(named=True)}
+    cells = snapshot.cells(row)
+    own = cells.filter(pl.col("column") == column.at)
+    by_evaluator = {cell["evaluator"]: cell for cell in own.iter_rows(named=True)}
     against = _against(study, column) if given.against is None else given.against
     with stored(snapshot.design) as db:
         known = {} if db is None else responses_to(db, snapshot.design, [row])
@@ -88,6 +93,7 @@ def answer(study: ViewedStudy, given: Given) -> dict[str, Any]:
                 mark_document(study, mark) for mark in study.book.by_item(given.who).get(given.item, ())
             ],
             **_read(study, view, row, by_evaluator),
+            "quote": _quote(study, row, cells.filter(evaluator=view.scope.evaluator), column.at),
             **_stored(study, db, column, number),
         }
 
@@ -140,13 +146,20 @@ def _read(study: ViewedStudy, view: GridView, row: int, cells: dict[int, dict[st
         "modal": modal,
         "gold": gold,
         "is": {"flip": reading["flip"], "right": right},
-        "quote": _quote(study, row, cells.get(scope.evaluator, _NO_CELL)),
         "probabilities": [{"label": code, "p": p} for code, p in zip(design.codes, shares, strict=False)],
     }
 
 
-def _quote(study: ViewedStudy, row: int, cell: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What an answer quotes for its label, with the text around it where it stands in it."""
+def _quote(study: ViewedStudy, row: int, cells: pl.DataFrame, column: int) -> dict[str, Any] | None:
+    """What an answer quotes, with the text around it where it stands in it; of spans, who marks which.
+
+    Args:
+        study: The study.
+        row: The item's number.
+        cells: The answers to the item, as the chosen evaluator reads them.
+        column: That of the answer.
+    """
+    cell = next(cells.filter(column=column).iter_rows(named=True), _NO_CELL)
     if cell.get("quote_status") is None:
         return None
     text, start, end = study.snapshot.item_texts([row])[row], cell["quote_start"], cell["quote_end"]
@@ -158,7 +171,37 @@ def _quote(study: ViewedStudy, row: int, cell: Mapping[str, Any]) -> dict[str, A
     return {name: cell[f"quote_{name}"] for name in ("status", "score")} | {
         "words": cell["quote"],
         "parts": parts,
+        "markings": _markings(text, cells, column) if cell.get("spans") is not None else [],
     }
+
+
+def _markings(text: str, cells: pl.DataFrame, column: int) -> list[dict[str, Any]]:
+    """The spans that answers and people mark in a text, those of an answer first, those of people last.
+
+    Answers that mark the same stand together. What is marked in another text, as some variants show it, has
+    no place in this one.
+    """
+    known = cells.filter(pl.col("spans").is_not_null(), text_length=len(text))
+    known = known.sort(pl.col("column") != column, "column")
+    given: dict[str, list[int]] = {}
+    for name, spans in known.select("column", "spans").iter_rows():
+        given.setdefault(spans, []).append(name)
+    some = [(columns, spans) for spans, columns in given.items()][:_MOST_MARKINGS]
+    some += [([], spans) for spans in known["marked_spans"].drop_nulls().head(1)]
+    return [{"columns": columns, "parts": _parts(text, spans_in(spans))} for columns, spans in some]
+
+
+def _parts(text: str, spans: Sequence[Span]) -> list[tuple[str, list[str]]]:
+    """A text in parts, each with the labels of the spans that cover it; long parts without any are cut."""
+    ends = {min(at, len(text)) for span in spans for at in (span.start, span.end)}
+    found = []
+    for start, end in pairwise(sorted({0, len(text), *ends})):
+        labels = [span.label for span in spans if span.start <= start and end <= span.end]
+        part = text[start:end]
+        if not labels and len(part) > 2 * _AROUND:
+            part = f"{part[:_AROUND]} … {part[-_AROUND:]}"
+        found.append((part, labels))
+    return found
 
 
 def _prompt(db: Connection | None, number: int | None) -> list[dict[str, Any]]:

@@ -119,7 +119,7 @@ export class AnswerPanel {
       parts.verdict(answer, legend, (e) => change({e}, {replace: true})),
       made("h3", {}, "The answer"),
       ...parts.rawAnswer(answer),
-      parts.quote(answer),
+      parts.quote(answer, legend, design),
       parts.thinking(answer),
       parts.probabilities(answer, legend),
       parts.tokens(answer),

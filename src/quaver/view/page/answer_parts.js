@@ -1,7 +1,8 @@
 // The parts of an answer: what the model wrote and what was read of it, how sure it was, what it was asked.
 
 import { count, fill, made, percent, seconds, visible } from "./elements.js";
-import { STATUS_WORDS } from "./colours.js";
+import { STATUS_WORDS, chipClass } from "./colours.js";
+import { columnWords } from "./grid_bands.js";
 import { difference } from "./text_diff.js";
 
 const SHORT = 20_000; // characters of a text that are shown at once
@@ -38,13 +39,26 @@ const QUOTE_WORDS = {
   fuzzy: "The text has these words in a slightly different form.",
 };
 
-/** The words that the answer quotes, marked in the text. */
-export function quote({quote: one}) {
+/** The words that the answer quotes, marked in the text; of spans, also what the other answers mark. */
+export function quote({quote: one, column}, legend, design) {
   if (!one) return null;
+  if (one.markings.length) return made("section", {class: "markings"}, ...one.markings.flatMap((some, at) => marking(some, at, one, {column, legend, design})));
   const words = one.words ? made("blockquote", {}, one.words) : null;
   const text = one.parts ? made("p", {class: "quoted"}, one.parts[0], made("mark", {}, one.parts[1]), one.parts[2]) : words;
   const remark = QUOTE_WORDS[one.status];
   return made("section", {}, made("h3", {}, "The words that decide"), remark ? made("p", {class: "soft"}, remark) : null, text);
+}
+
+/** A text as some answers, or people, mark it: each span with its label behind it. */
+function marking({columns, parts}, at, {status, words}, {column, legend, design}) {
+  const others = columns.filter((one) => one !== column.at).map((one) => columnWords(design.columns[one], design));
+  const names = others.length > 3 ? [...others.slice(0, 3), `${count(others.length - 3)} more`] : others;
+  const title = columns.length ? (at ? `Marked differently by ${names.join(", ")}` : "What the answer marks") : "What people marked";
+  const alike = names.length && !at ? made("p", {class: "soft"}, `The same is marked by ${names.join(", ")}.`) : null;
+  const lost = !at && status === "invented" ? made("p", {class: "soft"}, "Some of these words are not in the text: ", words) : null;
+  const text = parts.map(([part, labels]) => (labels.length ? made("mark", {class: chipClass(legend.placeOf(legend.codeOf(labels[0])) ?? 0)}, part, made("small", {}, labels.map((label) => legend.labelName(label)).join(", "))) : part));
+  const none = parts.some(([, labels]) => labels.length) ? null : made("p", {class: "soft"}, "Nothing is marked.");
+  return [made("h3", {}, title), alike, lost, none, made("p", {class: "quoted"}, ...text)];
 }
 
 /** The labels' probabilities as bars. */

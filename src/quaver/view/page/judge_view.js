@@ -121,7 +121,7 @@ export class JudgeView {
     this.form.show({item: one.item, column: about, marks: marks.filter((mark) => (mark.column ?? null) === about || (mark.column ?? null) === null), legend, design, seen, blind, labelled: canLabel});
     const read = this.what === "items"
       ? [seen === null ? null : made("p", {class: "label"}, "Most frequent label: ", legend.labelChip(seen))]
-      : [made("h2", {}, "The answer"), ...parts.rawAnswer(blind ? {...answer, reading: null} : answer), blind ? null : parts.verdict({...answer, readings: []}, legend, () => {}), blind ? null : parts.quote(answer)];
+      : [made("h2", {}, "The answer"), ...parts.rawAnswer(blind ? {...answer, reading: null} : answer), blind ? null : parts.verdict({...answer, readings: []}, legend, () => {}), blind ? null : parts.quote(answer, legend, design)];
     const labels = design.entry ? labelEntry(design.entry, this.form.own?.label, (label) => this.#inTurn(() => this.form.keep({label}))) : canLabel
       ? made("div", {class: "label-buttons", role: "group", "aria-label": "The right label"}, ...design.labels.map((label, at) => button([at < 9 ? made("kbd", {}, String(at + 1)) : null, " ", legend.labelChip(label.code)], () => this.#inTurn(() => this.#label(label.code)), {"aria-pressed": String(this.form.own?.label === label.code)})))
       : null;
