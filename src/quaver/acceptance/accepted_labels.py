@@ -85,12 +85,12 @@ class Acceptance(Rows):
     @property
     def accepted(self) -> int:
         """How many labels are accepted."""
-        return sum(one.accepted for one in self.found)
+        return sum(accepted.accepted for accepted in self.found)
 
     @property
     def share(self) -> float:
         """The share of unchecked labels that are accepted."""
-        return self.accepted / max(1, sum(one.items for one in self.found))
+        return self.accepted / max(1, sum(accepted.items for accepted in self.found))
 
     @property
     def headline(self) -> str:
@@ -140,8 +140,8 @@ class Acceptance(Rows):
             "promise": self.promise,
             "confidence_level": self.confidence_level,
             "by": self.by,
-            "accepted": [one._asdict() for one in self.found],
-            "curve": [one._asdict() for one in self.curve],
+            "accepted": [level._asdict() for level in self.found],
+            "curve": [point._asdict() for point in self.curve],
             "groups": [group._asdict() for group in self.groups],
             "notes": list(self.notes),
             "decisions": self.decisions,
@@ -250,14 +250,14 @@ def _table(evidence: ItemEvidence, scores: Floats, accepted: NDArray[np.bool_]) 
 
 def _notes(evidence: ItemEvidence, accepteds: Sequence[Accepted], error: float, needed: int) -> Iterator[str]:
     checked = int(evidence.checked.sum())
-    for one in (one for one in accepteds if not one.accepted):
+    for rejected in (accepted for accepted in accepteds if not accepted.accepted):
         if checked < needed:
             yield (
                 f"A promise of {promised(error)} takes {needed:,} checked labels, none of them wrong; "
                 f"there are {checked:,}."
             )
             break
-        what = f"Of {one.level}, " if one.level else ""
+        what = f"Of {rejected.level}, " if rejected.level else ""
         yield f"{what}too many of the surest labels are wrong, or too few of them were checked.".capitalize()
     if waiting := int(evidence.waiting.sum()):
         yield (

@@ -196,8 +196,8 @@ def scored(evidence: ItemEvidence, seed: int = 0) -> Floats:
     base = scipy.special.logit(np.clip(rank, _EDGE, 1 - _EDGE))
     fold = (permanent_numbers(seed, evidence.items.tolist(), "fold") * _FOLDS).astype(int)
     scores: Floats = base.copy()
-    for one in range(_FOLDS):
-        learn = evidence.checked & (fold != one)
+    for fold_number in range(_FOLDS):
+        learn = evidence.checked & (fold != fold_number)
         right = (~evidence.wrong[learn]).astype(float)
         if not 0 < right.sum() < right.size:
             continue  # nothing tells the blocks apart
@@ -206,7 +206,7 @@ def scored(evidence: ItemEvidence, seed: int = 0) -> Floats:
         table = np.concatenate([np.ones((base.size, 1)), base[:, None], shift], 1)
         precision = np.repeat([_FREE, _EFFECTS], [2, shift.shape[1]])
         _, slope, *effects = _newton(table[learn], right, precision)
-        scores[fold == one] += shift[fold == one] @ np.array(effects) / max(slope, _FLATTEST)
+        scores[fold == fold_number] += shift[fold == fold_number] @ np.array(effects) / max(slope, _FLATTEST)
     return scores
 
 

@@ -272,7 +272,7 @@ def _first_that_forgives(sets: Checked, wrong: int, error: float, risk: float) -
 
     def passes(place: int) -> bool:
         """Later sets pass too: they have more checked labels."""
-        one = sets.at(np.array([place]))._replace(wrong=np.array([wrong]))
-        return bool(one.checked[0] > wrong and one.p(error)[0] <= risk)
+        chosen = sets.at(np.array([place]))._replace(wrong=np.array([wrong]))
+        return bool(chosen.checked[0] > wrong and chosen.p(error)[0] <= risk)
 
     return bisect_left(range(sets.size.size), True, key=passes)

@@ -275,18 +275,18 @@ def _cohen(codes: NDArray[np.int32], weights: Floats) -> Weighted:
     """Kappa of each pair of raters, over the items that both rated."""
     given, known = (codes[:, :, None] == np.arange(len(weights))).astype(float), codes >= 0
     pairs = []
-    for one, two in combinations(range(codes.shape[1]), 2):
-        both = np.flatnonzero(known[:, one] & known[:, two])
+    for first, two in combinations(range(codes.shape[1]), 2):
+        both = np.flatnonzero(known[:, first] & known[:, two])
         if both.size:
-            pairs.append((one, two, both))
+            pairs.append((first, two, both))
 
     def statistic(w: Floats) -> Floats:
         found = np.full((len(w), max(1, len(pairs))), np.nan)
-        for place, (one, two, both) in enumerate(pairs):
+        for place, (first, two, both) in enumerate(pairs):
             some = w if both.size == len(codes) else w[:, both]
             n = np.maximum(some.sum(1), 1e-300)
-            agreed = some @ weights[codes[both, one], codes[both, two]]
-            p, q = some @ given[both, one], some @ given[both, two]
+            agreed = some @ weights[codes[both, first], codes[both, two]]
+            p, q = some @ given[both, first], some @ given[both, two]
             room = 1 - ((p @ weights) * q).sum(1) / n**2
             found[:, place] = quotient(agreed / n - 1 + room, np.where(some.any(1), room, 0.0), 1e-12)
         return found

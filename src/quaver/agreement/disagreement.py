@@ -361,10 +361,10 @@ def members(sets: Sequence[str]) -> tuple[list[str], Floats]:
     (['food', 'service'], [[1.0, 1.0], [0.0, 0.0], [1.0, 0.0]])
     """
     read = list(map(labels_in, sets))
-    labels = list(dict.fromkeys(label for one in read for label in one))
-    return labels, np.array([[float(label in one) for label in labels] for one in read]).reshape(
-        len(read), -1
-    )
+    labels = list(dict.fromkeys(label for labels_of_cell in read for label in labels_of_cell))
+    return labels, np.array(
+        [[float(label in labels_of_cell) for label in labels] for labels_of_cell in read]
+    ).reshape(len(read), -1)
 
 
 def set_distances(labels: Sequence[str], level: str) -> Floats:

@@ -75,13 +75,13 @@ def agreement_weights(
 def _own(labels: Sequence[str], table: Mapping[str, Mapping[str, float]]) -> Floats:
     """The weights that a table gives each two labels."""
     found = np.eye(len(labels))
-    for k, one in enumerate(labels):
-        row = _named(one, table, {})
+    for k, label in enumerate(labels):
+        row = _named(label, table, {})
         for el, other in enumerate(labels):
             weight = _named(other, row, None)
             if weight is None:
                 raise MeasureError(
-                    f"no weight of {one!r} beside {other!r}",
+                    f"no weight of {label!r} beside {other!r}",
                     where="weights",
                     expected=f"a row and a column for each of {', '.join(labels)}",
                     found=f"rows for {', '.join(map(str, table)) or 'nothing'}",

@@ -41,13 +41,13 @@ def unit_disagreement(marked: Sequence[Stretches], length: float) -> tuple[float
     """
     units = [np.array(sorted(some), np.float64).reshape(-1, 2) for some in marked]
     m, observed = len(units), 0.0
-    for at, one in enumerate(units):
+    for at, unit in enumerate(units):
         for other in units[at + 1 :]:
             # How far apart the stretches of two raters are
-            starts, ends = (one[:, None, end] - other[None, :, end] for end in (0, 1))
-            overlap = (one[:, None, 0] < other[None, :, 1]) & (other[None, :, 0] < one[:, None, 1])
+            starts, ends = (unit[:, None, end] - other[None, :, end] for end in (0, 1))
+            overlap = (unit[:, None, 0] < other[None, :, 1]) & (other[None, :, 0] < unit[:, None, 1])
             found = float(((starts**2 + ends**2) * overlap).sum())
-            for own, axis in ((one, 1), (other, 0)):
+            for own, axis in ((unit, 1), (other, 0)):
                 alone = own[~overlap.any(axis)]
                 found += float(((alone[:, 1] - alone[:, 0]) ** 2).sum())
             observed += found

@@ -43,7 +43,7 @@ def compare_design(source: Bundle, found: Verification) -> None:
         found.differing += _item_differences(source, resolved)
         if isinstance(written, Labels) and not _has_labels_of(source, written):
             found.differing.append("annotations.parquet: not the labels in the table")
-    shows_examples = any(one["examples"] for one in lock["variants"])
+    shows_examples = any(variant["examples"] for variant in lock["variants"])
     experiment = resolved or source.experiment
     is_whole = source.has_texts and (resolved is not None or not shows_examples)
     for name, value in _lock_again(source, experiment, is_whole).items():
@@ -97,7 +97,7 @@ def _study_file(source: Bundle, verification: Verification) -> StudySource | Non
         verification.not_compared.append(f"{name}, which cannot be read here: {error.problem}")
         return None
     # both by this version's keys, of which a lock of another may lack some that have a default
-    asked, kept = (_plain(one.spec.model_dump(mode="json")) for one in (written, source))
+    asked, kept = (_plain(study.spec.model_dump(mode="json")) for study in (written, source))
     if asked["task"]["held"] is None:  # decided by what the models could, which are not here
         asked["task"]["held"] = kept["task"]["held"]
     for key, value in kept.items():

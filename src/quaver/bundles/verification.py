@@ -92,7 +92,7 @@ def verify(path: str | Path, *, digest: str | None = None, design: str | None = 
             for name, part in fields_of(source).items():
                 other = gold_differences(part, annotations_of(part) if name else stored)
                 other += acceptance_differences(part, measurable(part))
-                found.differing += [f"{name}: {one}" if name else one for one in other]
+                found.differing += [f"{name}: {difference}" if name else difference for difference in other]
             _compare_derived(source, home / "again", found)
             found.differing += _other_digest("study.lock.json: the design's SHA-256", found.design, design)
             # What nobody can find out from a bundle

@@ -186,7 +186,7 @@ def _ask(study: Study, what: str, *, yes: bool, later: str, batch: bool = False)
     if not left:
         say(f"{what}: all {plan.calls:,} calls are answered already.")
         return "finished"
-    models = ", ".join(one["model"] for one in plan.models)
+    models = ", ".join(model["model"] for model in plan.models)
     cost = f" for {plan.costs}" if costly else ""
     time = "" if plan.seconds is None or plan.seconds < 1 else f", in about {duration(plan.seconds)}"
     say(f"{what}: {left:,} of {plan.calls:,} calls are left to ask of {models}{cost}{time}.")

@@ -127,7 +127,7 @@ def _parameter(name: str, kind: Any, option: Option) -> Parameter:
 
 
 def _is_list(kind: Any) -> bool:
-    return any(get_origin(one) is Sequence for one in (kind, *get_args(kind)))
+    return any(get_origin(part) is Sequence for part in (kind, *get_args(kind)))
 
 
 def _value(flag: str, kind: Any, option: Option, given: Any) -> Any:

@@ -51,7 +51,8 @@ class _Screen(Console):
             return
         wide = Console(width=_LOG, file=StringIO(), color_system=None)
         wide.print(
-            *(self.render_str(one) if isinstance(one, str) else one for one in objects), soft_wrap=True
+            *(self.render_str(shown) if isinstance(shown, str) else shown for shown in objects),
+            soft_wrap=True,
         )
         for line in wide.file.getvalue().splitlines():  # type: ignore[attr-defined]
             if line.strip():
@@ -119,7 +120,7 @@ _ASKING: Final = ("plan", "run", "variants", "watch")
 
 def about(study: Path, functions: Iterable[str] | None = None) -> None:
     """From now on, commands that are shown are about this study, asked with these functions."""
-    given = "".join(f" --function {shlex.quote(one)}" for one in functions or ())
+    given = "".join(f" --function {shlex.quote(function)}" for function in functions or ())
     _about[:] = [("" if study == HERE else f" {shlex.quote(str(study))}", given)]
 
 

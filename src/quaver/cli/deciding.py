@@ -298,8 +298,8 @@ def gold_command(
         is_sheet = len(files) == 1 and form == "xlsx"  # other forms have a list of codes beside
         words = ["quaver", "gold", str(study), "--take", str(files[0]) if is_sheet else "FILE"]
         words += ["--field", field] if field else []
-        for one in function or ():
-            words += ["--function", one]
+        for path_of_function in function or ():
+            words += ["--function", path_of_function]
         say_command("Next: once it is filled in,", shlex.join(words))
 
 
@@ -354,8 +354,8 @@ def accept_command(
       quaver accept study.yaml --out accepted-labels.csv
     """
     documents = {}
-    for name, one in open_fields(study, function, field).items():
-        acceptance = one.gold.accept(
+    for name, opened in open_fields(study, function, field).items():
+        acceptance = opened.gold.accept(
             error=error,
             confidence_level=confidence,
             by=by,
@@ -363,8 +363,8 @@ def accept_command(
         )
         documents[name] = acceptance.document()
         path = out.with_stem(f"{out.stem}-{name}") if out and name else out
-        if path is None and one.source.keeps_results:
-            path = one.folder / "accepted.csv"
+        if path is None and opened.source.keeps_results:
+            path = opened.folder / "accepted.csv"
         if path is not None:
             acceptance.write(path)
         say_heading("Field", name)
@@ -381,9 +381,11 @@ def _show(acceptance: Acceptance) -> None:
     heads = ("accepted", "share", "checked", "wrong")
     if acceptance.by:
         screen.print()
-        screen.print(table((acceptance.by, *heads), [(one.level, *_cells(one)) for one in acceptance.found]))
+        screen.print(
+            table((acceptance.by, *heads), [(level.level, *_cells(level)) for level in acceptance.found])
+        )
     screen.print()
-    rows = [(promised(one.promise), *_cells(one)) for one in acceptance.curve]
+    rows = [(promised(point.promise), *_cells(point)) for point in acceptance.curve]
     screen.print(table(("at most wrong", *heads), rows))
     if acceptance.groups:
         shown = [

@@ -76,7 +76,11 @@ class _Grouped(TyperGroup):
                 continue
             with formatter.section(title):
                 formatter.write_dl(
-                    [(name.ljust(_WIDTH), one.short_help) for name, one in found.items() if one is not None]
+                    [
+                        (name.ljust(_WIDTH), command.short_help)
+                        for name, command in found.items()
+                        if command is not None
+                    ]
                 )
 
 
@@ -146,7 +150,7 @@ def for_programs_too(function: Callable[..., None]) -> Callable[..., None]:
         parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in signature.parameters.values()
     ]
     run.__signature__ = inspect.Signature([*parameters, *more])  # type: ignore[attr-defined]
-    run.__annotations__ = {one.name: one.annotation for one in (*parameters, *more)}
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in (*parameters, *more)}
     return run
 
 
@@ -164,13 +168,13 @@ _ENTRY = re.compile(r"^  (\w+): ", re.MULTILINE)
 def _explained(function: Callable[..., None]) -> tuple[str, str | None]:
     """A command's help and its examples, both from its docstring, which explains the options too."""
     text, *others = _SECTION.split(inspect.cleandoc(function.__doc__ or ""))
-    sections = {title: body for title, _, body in (one.partition(":\n") for one in others)}
+    sections = {title: body for title, _, body in (section.partition(":\n") for section in others)}
     _, *entries = _ENTRY.split(sections.get("Options", ""))
     _explain(function, dict(zip(entries[::2], entries[1::2], strict=True)))
     width = min(80, get_terminal_size().columns) - 4  # an example is indented
     examples = "\n".join(
-        one if len(one) <= width + 2 else "  " + in_lines(one.strip(), width).replace("\n", "\n  ")
-        for one in sections.get("Examples", "").split("\n")
+        line if len(line) <= width + 2 else "  " + in_lines(line.strip(), width).replace("\n", "\n  ")
+        for line in sections.get("Examples", "").split("\n")
     )
     return text, f"\b\nExamples:\n{examples}" if examples else None  # \b: line by line
 

@@ -72,11 +72,11 @@ def variants_command(
         documents[name] = {
             "variants": [
                 {
-                    "id": one.id,
-                    "origin": origin_in_words(one.origin, one.covariates),
+                    "id": variant.id,
+                    "origin": origin_in_words(variant.origin, variant.covariates),
                     "messages": dict(messages),
                 }
-                for one, messages in shown
+                for variant, messages in shown
             ]
         }
     give_each("studies", documents)
@@ -137,10 +137,10 @@ def _show_plan(plan: Forecast) -> None:
     tell = printer("plan")
     tell("head", plan)
     rows = []
-    for one in plan.models:
-        time_left = "done" if one["answered"] == one["calls"] else duration(one["seconds_left"])
-        cost_left = "unknown" if one["most_cost"] is None else one["cost"]
-        rows.append((*map(one.get, _SHOWN), time_left, cost_left))
+    for model in plan.models:
+        time_left = "done" if model["answered"] == model["calls"] else duration(model["seconds_left"])
+        cost_left = "unknown" if model["most_cost"] is None else model["cost"]
+        rows.append((*map(model.get, _SHOWN), time_left, cost_left))
     screen.print(table(_PLANNED, rows))
     for text in ("batches", "notes", "doubts"):
         tell(text, plan)

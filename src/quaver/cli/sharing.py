@@ -52,8 +52,8 @@ def paper_command(
       quaver paper study.quaver.zip --to paper
     """
     documents = dict[str, object]()
-    for name, one in open_fields(study, function, field).items():
-        paper = one.paper()
+    for name, opened in open_fields(study, function, field).items():
+        paper = opened.paper()
         parts = {"table": paper.table_as(form), "methods": paper.methods_as(form), "bibtex": paper.bibtex}
         documents[name] = parts
         if to is None:
@@ -122,14 +122,16 @@ def table_command(
     )
     if gives():
         parts = ("name", "caption", "notes", "rows")
-        cells = [(one.name, one.caption, one.notes, one.rows()) for one in tables]
+        cells = [
+            (published.name, published.caption, published.notes, published.rows()) for published in tables
+        ]
         give(lambda: {"tables": [dict(zip(parts, row, strict=True)) for row in cells]})
         return
     if form is None and screen.is_terminal:
-        for one in tables:
-            show_published(one)
+        for printed_table in tables:
+            show_published(printed_table)
         return
-    text = "\n".join(one.as_(form or "markdown") for one in tables)
+    text = "\n".join(published.as_(form or "markdown") for published in tables)
     say(text.replace("\r\n", "\n").rstrip("\n"))
 
 

@@ -117,7 +117,7 @@ def labels_in_common(before: Study, after: Study, left_out: list[str]) -> None:
     if all(labels.are_numbers for labels in both):
         return
     sets = all(labels.level in OF_SETS for labels in both)
-    codes = [[one.code for one in single_labels(labels)] if sets else labels.codes for labels in both]
+    codes = [[label.code for label in single_labels(labels)] if sets else labels.codes for labels in both]
     if not set(codes[0]) & set(codes[1]):
         fix = "give one study the codes of the other; a label's name may differ"
         raise nothing_in_common("label", codes[0], codes[1], "the same label set on both sides", fix)
@@ -140,7 +140,11 @@ def occurring_on_both(
         return list(frames), None
     alone = single_labels(labels)
     codes = [label.code for label in alone]
-    ordered = {one: set_of(labels_in(one), codes) for one in _given(frames) if {*labels_in(one)} <= {*codes}}
+    ordered = {
+        written: set_of(labels_in(written), codes)
+        for written in _given(frames)
+        if {*labels_in(written)} <= {*codes}
+    }
     named = [[name for name in ("label", "gold") if name in frame.columns] for frame in frames]
     frames = [
         frame.with_columns(pl.col(names).replace(ordered)) for frame, names in zip(frames, named, strict=True)
@@ -158,7 +162,7 @@ def _on_one_side(what: str, before: Sequence[str], after: Sequence[str]) -> list
     """What only one side has, in words."""
     result = []
     for side, some, others in (("before", before, after), ("after", after, before)):
-        if only := [one for one in some if one not in others]:
+        if only := [name for name in some if name not in others]:
             result.append(f"{what} {', '.join(only[:5])}{', …' * (len(only) > 5)}: only {side}")
     return result
 

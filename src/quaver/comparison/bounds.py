@@ -111,7 +111,9 @@ def judged(
     """Judge bounds: together they err as often as one interval would."""
     for bound in bounds:
         _check(bound, estimates)
-    judging = sum(len(one.judged(estimates)) for one in bounds if one.kind == "if" and one.measure != LOSS)
+    judging = sum(
+        len(bound.judged(estimates)) for bound in bounds if bound.kind == "if" and bound.measure != LOSS
+    )
     wider = estimates
     if judging > 1:  # Bonferroni
         wider = again(replace(resampling, confidence_level=1 - 2 * resampling.tail / judging))
@@ -120,8 +122,10 @@ def judged(
         some = bound.judged(wider if bound.kind == "if" else estimates)
         if bound.measure == LOSS:  # judged together (Holm), by their own intervals
             some = bound.judged(estimates)
-            failed = [one for one in some if bound.beyond(one)]
-            failed = [one for one in failed if one.details["p_holm"] < 1 - one.confidence_level]
+            failed = [estimate for estimate in some if bound.beyond(estimate)]
+            failed = [
+                estimate for estimate in failed if estimate.details["p_holm"] < 1 - estimate.confidence_level
+            ]
         else:
             some = list(map(_alone, some))
             failed = [estimate for estimate in some if bound.beyond(estimate) == (bound.kind == "if")]
@@ -198,9 +202,9 @@ def family_of(study: Study, frame: pl.DataFrame, pair: Pair, left_out: list[str]
         if study.experiment.labels.are_numbers:
             names.remove("recall")
     found: dict[str, Measurement] = {}
-    for one in measurements(study.source, names, frame):
-        if one.failed is None:
-            found.setdefault(one.measure, _over(one, pair.keys))
+    for measurement in measurements(study.source, names, frame):
+        if measurement.failed is None:
+            found.setdefault(measurement.measure, _over(measurement, pair.keys))
     family = [found[name] for name in names if name in found]
     for name in study.spec.items.groups if "accuracy" in found else ():
         column = column_of("group", name)

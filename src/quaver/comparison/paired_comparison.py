@@ -236,7 +236,7 @@ def _unlabelled(pair: Pair) -> list[str]:
     """How accuracy takes the answers without a label, where there are any."""
     judged = pair.judged
     before, after = judged.before["label"].null_count(), judged.after["label"].null_count()
-    accuracy = [one for one in pair.asked if one.measure == "accuracy"]
+    accuracy = [measurement for measurement in pair.asked if measurement.measure == "accuracy"]
     if not accuracy or not before + after:
         return []
     is_left_out = accuracy[0].options.get("missing") == "drop"
@@ -325,17 +325,17 @@ def _asked(
     """The measures that are taken of both sides; of one study, or of two, with their annotations."""
     found: dict[tuple[str, ...], Measurement] = {}
     for study, frame in whole.items():
-        for one in measurements(study.source, names, frame):
-            if one.failed is None:
-                key = (one.measure, str(one.evaluator), str(one.options["by"]))
-                found.setdefault(key, one)
+        for measurement in measurements(study.source, names, frame):
+            if measurement.failed is None:
+                key = (measurement.measure, str(measurement.evaluator), str(measurement.options["by"]))
+                found.setdefault(key, measurement)
             elif names:  # else the study's own report says why it cannot be taken
-                raise one.failed
+                raise measurement.failed
     asked = [*found.values()]
-    there = {one.measure for one in asked}
+    there = {measurement.measure for measurement in asked}
     concluded = [bound for bound in bounds if bound.measure in CONCLUDED]
     if concluded and CONCLUSIONS not in there:
-        drawing = [one for one in whole if one.spec.conclusions]
+        drawing = [study for study in whole if study.spec.conclusions]
         if not drawing:
             raise MeasureError(
                 "this bound is about a conclusion, but neither study draws one",

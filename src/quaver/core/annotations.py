@@ -184,7 +184,7 @@ class AnswerRows:
         """The answers in rows."""
         conditions, items, repeats, responses, about = zip(*rows, strict=True) if rows else ((),) * 5
         said = [*zip(*map(_values, responses), strict=True)] or [()] * SHOWN
-        quoted = [None if one is None else _values(one) for one in about] if any(about) else None
+        quoted = [None if quote is None else _values(quote) for quote in about] if any(about) else None
         places = conditions, items, repeats
         return cls(places, said, quoted, responses.__getitem__, about.__getitem__)
 

@@ -154,7 +154,7 @@ def taking(record: type) -> Callable[[SubjectT], SubjectT]:
         ]
         for name, (kind, option) in options_in(record).items():
             limits = {"ge": option.least, "gt": option.above, "le": option.most}
-            bounds: dict[str, Any] = {name: one for name, one in limits.items() if one is not None}
+            bounds: dict[str, Any] = {name: bound for name, bound in limits.items() if bound is not None}
             hint = Annotated[kind, Field(**bounds)] if bounds else kind
             parameters.append(
                 inspect.Parameter(
@@ -194,16 +194,16 @@ def guarded(function: SubjectT, error: type[QuaverError] = QuaverError, where: s
         open_ended = any(
             parameter.kind is parameter.VAR_KEYWORD for parameter in signature.parameters.values()
         )
-        for one in named:
-            if one not in signature.parameters and not open_ended:
+        for argument in named:
+            if argument not in signature.parameters and not open_ended:
                 known = [parameter for parameter in signature.parameters if parameter not in ("self", "cls")]
-                raise UnknownName("argument", one, known, where=name)
+                raise UnknownName("argument", argument, known, where=name)
         try:
             bound = signature.bind(*given, **named)
         except TypeError as wrong:
             raise error(str(wrong), where=name, expected=str(signature)) from None
-        for one, value in bound.arguments.items():
-            bound.arguments[one] = fitted(function, one, value, error, where)
+        for given_name, value in bound.arguments.items():
+            bound.arguments[given_name] = fitted(function, given_name, value, error, where)
         try:
             return function(*bound.args, **bound.kwargs)
         except QuaverError as wrong:

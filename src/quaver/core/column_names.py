@@ -54,7 +54,7 @@ def column_among(name: str, columns: Collection[str]) -> str:
     """
     kinds: tuple[Kind, ...] = ("factor", "group", "coder")
     known = [name, *(column_of(kind, name) for kind in kinds)]
-    return next((one for one in known if one in columns), name)
+    return next((column for column in known if column in columns), name)
 
 
 def in_words(column: str) -> str:

@@ -136,11 +136,11 @@ class _Asking:
     async def _answered(self, request: Request, calls: list[Coroutine[Any, Any, Response]]) -> None:
         landed = await asyncio.gather(*calls, return_exceptions=True)
         good = []
-        for call, one in zip(request.calls, landed, strict=True):
-            if isinstance(one, BaseException):
-                self.errors.append(one)
+        for call, answer in zip(request.calls, landed, strict=True):
+            if isinstance(answer, BaseException):
+                self.errors.append(answer)
             else:
-                good.append((call, valid_response(one)))
+                good.append((call, valid_response(answer)))
         if good and not self._ready:
             self._loop.call_soon(self.hand_over)
         if len(good) == len(calls):

@@ -133,7 +133,7 @@ def labels_in(text: str) -> tuple[str, ...]:
     """
     if text.strip() == NO_LABELS:
         return ()
-    return tuple(dict.fromkeys(one.strip() for one in text.split(SEPARATOR) if one.strip()))
+    return tuple(dict.fromkeys(part.strip() for part in text.split(SEPARATOR) if part.strip()))
 
 
 def set_of(labels: Iterable[str], codes: Sequence[str]) -> str:
@@ -156,7 +156,7 @@ def cell_labels(cell: Any, known: Collection[str] = ()) -> tuple[str, ...]:
     (('tax', 'war'), ('tax', 'war'), ('a, b', 'c'), ())
     """
     if isinstance(cell, list | tuple):
-        return tuple(dict.fromkeys(text for one in cell if (text := text_of(one))))
+        return tuple(dict.fromkeys(text for value in cell if (text := text_of(value))))
     text = text_of(cell)
     if text in known:
         return (text,)
@@ -165,7 +165,7 @@ def cell_labels(cell: Any, known: Collection[str] = ()) -> tuple[str, ...]:
         if listed is not None:
             return cell_labels(listed)
     between = next((sign for sign in _BETWEEN if sign in text), SEPARATOR)
-    return tuple(dict.fromkeys(one.strip() for one in text.split(between) if one.strip()))
+    return tuple(dict.fromkeys(part.strip() for part in text.split(between) if part.strip()))
 
 
 _BETWEEN: Final = (SEPARATOR, ",", "|")
@@ -178,7 +178,7 @@ def _list_in(text: str) -> list[Any] | None:
             found = json.loads(written)
         except (ValueError, RecursionError):
             continue
-        return [one for one in found if not isinstance(one, list | dict)]
+        return [value for value in found if not isinstance(value, list | dict)]
     return None
 
 
@@ -218,9 +218,9 @@ def occurring_sets(given: Iterable[str], alone: Sequence[Label], level: Level) -
     ('tax', 'war', '[]', 'tax;war')
     """
     codes = {label.code for label in alone}
-    more = sorted(set(given) - codes, key=lambda one: (len(labels_in(one)), one))
-    known = (one for one in more if codes.issuperset(labels_in(one)))
-    return LabelSet((*alone, *(Label(one, one) for one in known)), level)
+    more = sorted(set(given) - codes, key=lambda written: (len(labels_in(written)), written))
+    known = (written for written in more if codes.issuperset(labels_in(written)))
+    return LabelSet((*alone, *(Label(written, written) for written in known)), level)
 
 
 def single_labels(labels: LabelSet) -> tuple[Label, ...]:
@@ -256,7 +256,7 @@ def is_coded_again(name: str, cells: Iterable[Any], variable: str, own: Iterable
         found, known = (Counter(label for cell in of for label in cell_labels(cell)) for of in (cells, own))
     except ItemError:  # tables in cells
         return False
-    if min(len(found), len(known)) > _FEW and all(number_in(one, "interval") for one in (*found, *known)):
+    if min(len(found), len(known)) > _FEW and all(number_in(value, "interval") for value in (*found, *known)):
         return True
     return 2 * sum(number for label, number in found.items() if label in known) > found.total()
 
@@ -269,7 +269,7 @@ def _words(name: str) -> list[str]:
 def _called_after(words: Sequence[str], own: Sequence[str]) -> bool:
     """Whether a name has the words of another and more of its own, or another word in one place."""
     if len(words) == len(own):
-        return len(own) > 1 and sum(one != other for one, other in zip(words, own, strict=True)) == 1
+        return len(own) > 1 and sum(word != other for word, other in zip(words, own, strict=True)) == 1
     shorter, longer = sorted((words, own), key=len)
     rest = iter(longer)
     return bool(shorter) and all(word in rest for word in shorter)

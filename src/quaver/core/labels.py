@@ -211,7 +211,7 @@ class LabelCells:
         unlabelled: Iterable[str] = (),
         level: Level | None = None,
     ) -> None:
-        given = [Label(one, one) if isinstance(one, str) else one for one in labels]
+        given = [Label(label, label) if isinstance(label, str) else label for label in labels]
         self._exact = {composed(text): label for text, label in (also or {}).items()}
         self._exact |= {composed(label.code): label.code for label in given}
         self._key = _key_of([label.code for label in given], level)

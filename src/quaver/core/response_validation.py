@@ -211,7 +211,10 @@ def printable(value: object) -> str:
         text = _kind(value)
     text = text[:_LONGEST_ERROR]
     if not text.isprintable():
-        text = "".join(one if one.isprintable() or one == "\n" else repr(one)[1:-1] for one in text)
+        text = "".join(
+            character if character.isprintable() or character == "\n" else repr(character)[1:-1]
+            for character in text
+        )
     return text[:_LONGEST_ERROR]
 
 
@@ -245,7 +248,7 @@ def valid_tokens(places: object) -> tuple[Token, ...]:
         own, top = _pair(place[:2]), place[2]
         if own is None:
             return ()
-        pairs = [one for pair in _listed(top) if (one := _pair(pair)) is not None]
+        pairs = [token for pair in _listed(top) if (token := _pair(pair)) is not None]
         tokens.append(Token(*own, tuple(pairs)))
     return tuple(tokens)
 
@@ -297,7 +300,7 @@ def _raw(value: object) -> dict[str, Any] | None:
         return None
     written, answers = "completion_tokens_of_request", "answers_of_request"
     if not (token_count(found.get(answers, 1)) and token_count(found.get(written, 0)) is not None):
-        found = {name: one for name, one in found.items() if name not in (written, answers)}
+        found = {name: value for name, value in found.items() if name not in (written, answers)}
     return found or None
 
 
@@ -309,9 +312,9 @@ def _json(value: object, levels: int) -> Any:
     if isinstance(value, int | float):
         return value if abs(value) < _LARGEST else None  # None for NaN and infinities too
     if levels and isinstance(value, Mapping):
-        return {utf8(str(name)): _json(one, levels - 1) for name, one in value.items()}
+        return {utf8(str(name)): _json(part, levels - 1) for name, part in value.items()}
     if levels and isinstance(value, list | tuple):
-        return [_json(one, levels - 1) for one in value]
+        return [_json(part, levels - 1) for part in value]
     return printable(value)
 
 

@@ -238,7 +238,9 @@ def measure_of(name: str) -> str | None:
     >>> measure_of("f1_label"), measure_of("something_else")
     ('f1', None)
     """
-    own = [one for one in registry.names("measures") if name == one or name.startswith(f"{one}_")]
+    own = [
+        measure for measure in registry.names("measures") if name == measure or name.startswith(f"{measure}_")
+    ]
     return max(own, key=len, default=None)
 
 

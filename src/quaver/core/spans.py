@@ -34,7 +34,7 @@ def written_spans(spans: Iterable[Span]) -> str:
     >>> written_spans([Span("place", 20, 26), Span("person", 4, 12)])
     'person[4:12];place[20:26]'
     """
-    ordered = sorted({*spans}, key=lambda one: (one.start, one.end, one.label))
+    ordered = sorted({*spans}, key=lambda span: (span.start, span.end, span.label))
     return ";".join(f"{label}[{start}:{end}]" for label, start, end in ordered)
 
 
@@ -71,8 +71,8 @@ def marked_in(cell: Any, where: str) -> list[Marked] | None:
     try:
         document = json.loads(text) if text is not None else cell
         if isinstance(document, Mapping):
-            return [(str(label), str(one)) for label, some in document.items() for one in _listed(some)]
-        return [one for part in document for one in _spans_of(part)]
+            return [(str(label), str(words)) for label, some in document.items() for words in _listed(some)]
+        return [span for part in document for span in _spans_of(part)]
     except (ValueError, TypeError, KeyError, RecursionError):
         raise ItemError(
             "this cell holds no spans", where=where, expected=_FORMS, found=str(cell)[:80]

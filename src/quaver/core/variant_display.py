@@ -76,11 +76,15 @@ _LEFT_OUT = frozenset(["family", "parent", "by"])
 def origin_in_words(origin: Mapping[str, Any], covariates: Mapping[str, Any]) -> list[str]:
     """The origin of each of a variant's levels, and what a paraphrase has lost."""
     lines = []
-    for factor, one in origin.items():
-        maker = one.get("engine") or one.get("family", "")
-        facts = [f"{key} {plain(value)}" for key, value in one.items() if key not in {*_LEFT_OUT, "engine"}]
+    for factor, origin_of_factor in origin.items():
+        maker = origin_of_factor.get("engine") or origin_of_factor.get("family", "")
+        facts = [
+            f"{key} {plain(value)}"
+            for key, value in origin_of_factor.items()
+            if key not in {*_LEFT_OUT, "engine"}
+        ]
         parts = ", ".join(facts)
-        by = f", by {one['by']}" if one.get("by") else ""
+        by = f", by {origin_of_factor['by']}" if origin_of_factor.get("by") else ""
         lines.append(f"{factor}: {maker}{by}" + (f" ({parts})" if parts else ""))
     if covariates.get("flagged"):
         lines.append(f"flagged: {covariates.get('flags', '')}")
@@ -94,7 +98,7 @@ def plain(value: Any) -> str:
     'favor 46, against 1 and 2'
     """
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {plain(one)}" for key, one in value.items())
+        return ", ".join(f"{key} {plain(part)}" for key, part in value.items())
     if isinstance(value, list | tuple):
         return " and ".join(map(plain, value))
     return repr(value) if isinstance(value, str) and value != value.strip() else str(value)
@@ -124,7 +128,7 @@ def decoding_of(terms: str) -> tuple[Decoding, tuple[str, ...], str]:
     """
     values, choices, *schema = json.loads(terms)
     known: dict[str, Any] = {
-        name: tuple(one) if isinstance(one, list) else one for name, one in values.items()
+        name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
     }
     return Decoding("", **known), tuple(choices), schema[0] if schema else ""
 

@@ -34,7 +34,9 @@ def check_sides(given: pl.DataFrame, where: str, option: str = "--labels") -> No
     own = {side: {*labels} for side, labels in by_side.rows()}
     having = Counter(label for labels in own.values() for label in labels)
     for side in own:
-        if _do_meet(own[side], {one for one, number in having.items() if number > (one in own[side])}):
+        if _do_meet(
+            own[side], {written for written, number in having.items() if number > (written in own[side])}
+        ):
             continue
         is_own = pl.col("side") == side
         pairs = given.filter(is_own).join(given.filter(~is_own), on="item")
@@ -68,11 +70,16 @@ def _apart(
             fix='measure them as numbers: --level "interval", or --level "ratio" where zero means none',
         )
     merged: dict[str, str] = {}
-    for (one, other), _ in together:
-        if one not in right and other not in left and other not in merged and one not in merged.values():
-            merged[other] = one
-    beside = [f"{one!r} beside {other!r} {n:,} times" for (one, other), n in together[:_SHOWN]]
-    same = shlex.quote(",".join(f"{other}={one}" for other, one in merged.items()))
+    for (left_word, other), _ in together:
+        if (
+            left_word not in right
+            and other not in left
+            and other not in merged
+            and left_word not in merged.values()
+        ):
+            merged[other] = left_word
+    beside = [f"{left_word!r} beside {other!r} {n:,} times" for (left_word, other), n in together[:_SHOWN]]
+    same = shlex.quote(",".join(f"{other}={left_word}" for other, left_word in merged.items()))
     merges = f"if they mean the same: --same {same}; if not, " if 0 < len(merged) <= _SHOWN else ""
     return QuaverError(
         f"the labels of {names[0]} and of {names[1]} hardly overlap",

@@ -235,7 +235,7 @@ def corrected(
     made = _with_price(asked, made, alone, missed)
     if made is None:
         return alone
-    (low, high), (least, most) = (ends(asked, one, 0.95, bounded) for one in (made, alone))
+    (low, high), (least, most) = (ends(asked, estimator, 0.95, bounded) for estimator in (made, alone))
     return made if high - low <= most - least else alone  # a share's interval grows with its value
 
 
@@ -450,15 +450,16 @@ def _strata_interval(
     square = np.bincount(where, weights * (outcome - mean[where]) ** 2) / share / np.maximum(size - 1, 1.0)
     low, high = bounded
     reach = np.zeros((2, size.size))
-    for one in range(size.size):
-        if square[one] > 1e-24:
-            between = effective(mean[one], square[one], size[one] - 1, confidence_level, bounded)
+    for stratum in range(size.size):
+        if square[stratum] > 1e-24:
+            between = effective(mean[stratum], square[stratum], size[stratum] - 1, confidence_level, bounded)
         else:
-            hidden = clopper_pearson(0, int(size[one]), confidence_level).high
+            hidden = clopper_pearson(0, int(size[stratum]), confidence_level).high
             between = Interval(
-                mean[one] - hidden * (mean[one] - low), mean[one] + hidden * (high - mean[one])
+                mean[stratum] - hidden * (mean[stratum] - low),
+                mean[stratum] + hidden * (high - mean[stratum]),
             )
-        reach[:, one] = mean[one] - between.low, between.high - mean[one]
+        reach[:, stratum] = mean[stratum] - between.low, between.high - mean[stratum]
     missed = (share * (high - low) / size) ** 2
     assert asked.strata is not None
     errors = np.bincount(asked.strata, made.contributions**2, minlength=size.size)

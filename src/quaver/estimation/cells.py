@@ -165,7 +165,7 @@ class _Arrangement:
         """The cell of some of the rows."""
         three = (self.items, self.strata, self.raters)
         (some, item), (layers, stratum), (judges, rater) = (
-            _compact(one.codes[rows], len(one.values)) for one in three
+            _compact(column.codes[rows], len(column.values)) for column in three
         )
         shape = some.size, layers.size, judges.size
         places = (item.astype(np.int64) * shape[1] + stratum) * shape[2] + rater
@@ -248,8 +248,8 @@ class ColumnReader:
         self.gathered = gathered
         self._columns = columns
         for role, name in columns.items():
-            for one in name if isinstance(name, list | tuple) else [name]:
-                self.column(one, f"columns[{role!r}]")
+            for column in name if isinstance(name, list | tuple) else [name]:
+                self.column(column, f"columns[{role!r}]")
 
     def column(self, name: Any, where: str) -> str:
         """A column's name, checked; ``where`` is the argument that names it."""
@@ -326,7 +326,7 @@ class ColumnReader:
         self, name: str, truth: Sequence[str], label_set: LabelSet | None
     ) -> tuple[tuple[str, ...], NDArray[Any], NDArray[Any] | None]:
         codes = self.gathered.encoded(name, labels=True)
-        true = [self.gathered.encoded(one, labels=True) for one in truth]
+        true = [self.gathered.encoded(column, labels=True) for column in truth]
         truths = {composed(value): value for column in true for value in column.values}
         found = {**truths, **{composed(value): value for value in codes.values}}
         names = label_set.codes if label_set else tuple(ordered(found.values()))

@@ -202,7 +202,7 @@ def _documented(own: str, shared: str, missing: Sequence[str], source: str) -> s
     common = _sections(shared)[1]
     described, arguments = _entries(sections.get("Args", "")), _entries(common["Args"])
     if missing and "missing" not in described:
-        treatments = "; ".join(f'``"{one}"``: {_TREATMENTS[one]}' for one in missing)
+        treatments = "; ".join(f'``"{treatment}"``: {_TREATMENTS[treatment]}' for treatment in missing)
         described["missing"] = f"    missing: What becomes of an answer without a label. {treatments}."
     del arguments["**options"]
     data = next(iter(arguments))
@@ -304,7 +304,7 @@ class Measure(Declared):
         self.takes_factors = declared.get("takes_factors", False)
         self.of_classes = declared.get("of_classes", False)
         cells = ("raters", "within", "gold", "numbers")
-        self._cells: dict[str, Any] = {name: one for name, one in declared.items() if name in cells}
+        self._cells: dict[str, Any] = {name: value for name, value in declared.items() if name in cells}
         self.estimands = declared.get("estimands", ("fixed",))
         self.of_a_set = declared.get("of_a_set", False)
         self.treatments = (

@@ -128,11 +128,13 @@ def over_prompts(
         left: dict[Any, list[Estimate]] = defaultdict(list)
         whole = {}
         if any(len(prompts.parts_of(estimate)) > 1 for estimate in estimates):
-            whole = {(one.measure, one.place): one for one in again(base)} if crosses else {}
+            whole = (
+                {(estimate.measure, estimate.place): estimate for estimate in again(base)} if crosses else {}
+            )
             for part in prompts.without_one():
-                for one in again(replace(base, gathered=part)):
-                    if one.value is not None and np.isfinite(one.value):
-                        left[one.measure, one.place].append(one)
+                for without_part in again(replace(base, gathered=part)):
+                    if without_part.value is not None and np.isfinite(without_part.value):
+                        left[without_part.measure, without_part.place].append(without_part)
         widened = []
         for estimate in estimates:
             key = estimate.measure, estimate.place
@@ -194,8 +196,8 @@ class _Prompts:
         parts = self._parts.get(self.cell_of(estimate), {})
         if not self._columns or not set(self._columns) <= set(estimate.cell):
             return parts
-        one = tuple(estimate.cell[name] for name in self._columns)  # it is about one of them
-        return {one: 0} if one in parts else {}
+        place = tuple(estimate.cell[name] for name in self._columns)  # it is about one of them
+        return {place: 0} if place in parts else {}
 
     def counted(self, estimate: Estimate) -> Estimate:
         """The estimate with the number of its prompts in the details."""
@@ -233,7 +235,7 @@ def _crossed(
         return _with_interval(estimate, variance, parts, count, of_a_set)
     if not asked:
         return replace(estimate, warnings=(*estimate.warnings, f"{why}: the interval is for these"))
-    tested = {name: one for name, one in estimate.details.items() if name not in ("p", "p_holm")}
+    tested = {name: value for name, value in estimate.details.items() if name not in ("p", "p_holm")}
     warnings = (*estimate.warnings, f"{why}: there is no interval for others")
     return _for_population(replace(estimate, low=None, high=None, details=tested, warnings=warnings))
 
@@ -251,9 +253,9 @@ def _variance(left: Sequence[Estimate], whole: Estimate | None, of_a_set: bool) 
     values = np.array([other.value for other in left], np.float64)
     variance = (parts - 1) / parts * float(((values - values.mean()) ** 2).sum())
     kept = [other.draws.jackknife for other in left if other.draws is not None]
-    if len(kept) < parts or len({(one.units.items, one.left.size) for one in kept}) > 1:
+    if len(kept) < parts or len({(jackknife.units.items, jackknife.left.size) for jackknife in kept}) > 1:
         return variance, parts  # other items are left out with one prompt than with another
-    both = np.stack([one.left for one in kept])
+    both = np.stack([jackknife.left for jackknife in kept])
     both = both[:, np.isfinite(both).all(0)]
     groups = both.shape[1]
     if groups < 2:
@@ -268,8 +270,8 @@ def _is_same(estimate: Estimate, other: Estimate) -> bool:
     """Whether two estimates are alike with every group of items left out: they are of the same answers."""
     if estimate.draws is None or other.draws is None or estimate.value != other.value:
         return False
-    one, two = estimate.draws.jackknife.left, other.draws.jackknife.left
-    return bool(np.array_equal(one, two, equal_nan=True))
+    first, two = estimate.draws.jackknife.left, other.draws.jackknife.left
+    return bool(np.array_equal(first, two, equal_nan=True))
 
 
 def _with_interval(estimate: Estimate, variance: float, parts: int, count: int, of_a_set: bool) -> Estimate:

@@ -320,7 +320,9 @@ class Jackknife:
 
     def as_z(self) -> Jackknife:
         """Fisher's z = artanh of a correlation; of 1 and -1 those of numbers next to them."""
-        point, left = (np.arctanh(np.clip(one, 1e-12 - 1, 1 - 1e-12)) for one in (self.point, self.left))
+        point, left = (
+            np.arctanh(np.clip(values, 1e-12 - 1, 1 - 1e-12)) for values in (self.point, self.left)
+        )
         return Jackknife(float(point), left, self.units)
 
     @cached_property

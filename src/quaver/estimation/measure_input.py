@@ -171,7 +171,7 @@ def beside(annotations: Any, evaluators: Sequence[str], *, columns: Columns | No
     if len(evaluators) != 2:
         raise MeasureError("not two evaluators", where="evaluators", expected="two", found=repr(evaluators))
     of = frame[evaluator].cast(pl.String)
-    first, second = (frame.filter(of == one) for one in evaluators)
+    first, second = (frame.filter(of == evaluator) for evaluator in evaluators)
     if first.is_empty() or second.is_empty():
         raise Unmeasurable(
             "no annotations of one of these evaluators",

@@ -115,7 +115,7 @@ def parsed(formula: str) -> tuple[str, tuple[tuple[str, ...], ...]]:
         raise _wrong(formula, formula)
     terms: list[tuple[str, ...]] = []
     for part in right.split("+"):
-        factors = [tuple(name.strip() for name in one.split(":")) for one in part.split("*")]
+        factors = [tuple(name.strip() for name in term.split(":")) for term in part.split("*")]
         if factors == [("1",)]:
             continue
         for factor in factors:
@@ -123,7 +123,9 @@ def parsed(formula: str) -> tuple[str, tuple[tuple[str, ...], ...]]:
                 raise _wrong(formula, bad[0] or part.strip() or "nothing between the signs")
         for size in range(1, len(factors) + 1):
             for some in combinations(factors, size):
-                terms.append(tuple(dict.fromkeys(names.get(name, name) for one in some for name in one)))
+                terms.append(
+                    tuple(dict.fromkeys(names.get(name, name) for factor in some for name in factor))
+                )
     distinct = {frozenset(term): term for term in reversed(terms)}
     order = {frozenset(term): index for index, term in reversed(list(enumerate(terms)))}
     return response, tuple(distinct[key] for key in sorted(distinct, key=lambda key: (len(key), order[key])))

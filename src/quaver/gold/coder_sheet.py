@@ -111,7 +111,7 @@ class Sheet:
     def fields(self) -> dict[str, TaskField]:
         """What is asked about each text, by its column."""
         found = fields_in(self.labels) or [TaskField("", self.labels)]
-        return {column_of(one.name): one for one in found}
+        return {column_of(field.name): field for field in found}
 
     @property
     def columns(self) -> list[str]:
@@ -127,10 +127,10 @@ class Sheet:
     def codebook(self) -> list[tuple[str, str, str, str]]:
         """Field, code, name and definition of each label; of several fields also their definitions."""
         rows = []
-        for column, one in self.fields.items():
-            if one.definition:
-                rows.append((column, "", "", one.definition))
-            for label in single_labels(one.labels):
+        for column, field in self.fields.items():
+            if field.definition:
+                rows.append((column, "", "", field.definition))
+            for label in single_labels(field.labels):
                 rows.append((column, label.code, label.name, label.definition))
         return rows
 
@@ -138,8 +138,8 @@ class Sheet:
     def instructions(self) -> str:
         """What the coder is asked to do."""
         kinds: dict[Kind, list[str]] = {}
-        for column, one in self.fields.items():
-            kinds.setdefault(kind_of(one.labels), []).append(column)
+        for column, field in self.fields.items():
+            kinds.setdefault(kind_of(field.labels), []).append(column)
         parts = ["Label every item by yourself, without asking others and without any software."]
         if self.coders:
             parts = ["The coders disagree on these items. Decide which label is right."]

@@ -29,9 +29,9 @@ def permanent_numbers(seed: int, items: Iterable[str], purpose: str = "draw") ->
     start = blake2b(f"{seed}\x1f{purpose}\x1f".encode(), digest_size=8)
     found = []
     for item in items:
-        one = start.copy()
-        one.update(item.encode("utf-8", "surrogatepass"))
-        found.append(int.from_bytes(one.digest(), "big") >> 11)
+        digest = start.copy()
+        digest.update(item.encode("utf-8", "surrogatepass"))
+        found.append(int.from_bytes(digest.digest(), "big") >> 11)
     return (np.array(found, dtype=np.float64) + 0.5) / 2.0**53
 
 

@@ -77,7 +77,7 @@ class OpenAICompatible(ServedModel):
     grows.
     """
 
-    offers: ClassVar[Mapping[str, Abilities]] = {name: one.abilities() for name, one in PRESETS.items()}
+    offers: ClassVar[Mapping[str, Abilities]] = {name: preset.abilities() for name, preset in PRESETS.items()}
     """The abilities of each preset."""
 
     def __init__(

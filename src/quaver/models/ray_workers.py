@@ -182,7 +182,7 @@ class RayWorkers:
     def _answers(self) -> Iterator[Answered]:
         failed: QuaverError | None = None
         looked, begun, is_drained = 0.0, time.monotonic(), False
-        while not is_drained or self._lost or any(one.is_ready and one.out for one in self._actors):
+        while not is_drained or self._lost or any(actor.is_ready and actor.out for actor in self._actors):
             if time.monotonic() - looked > self.every:
                 self._match_the_cluster()
                 looked = time.monotonic()
@@ -205,7 +205,7 @@ class RayWorkers:
                     self._deaths = 0
                     actor.learn(len(group))
                     yield from _answered(group, answers)
-            for request in [one for one in self._lost if self._tries[one.calls[0].key] >= _TRIES]:
+            for request in [request for request in self._lost if self._tries[request.calls[0].key] >= _TRIES]:
                 self._lost.remove(request)
                 why = f"the Ray worker that was to answer this died {_TRIES} times"
                 yield request, [error_response(why)] * len(request.calls)

@@ -83,8 +83,10 @@ def _declared() -> tuple[dict[str, TableKind], dict[str, FigureKind]]:
     figures: dict[str, FigureKind] = {}
     for paper in PAPERS:
         for declared in file[paper]["tables"]:
-            for one in (declared, *declared.get("layouts", ())):
-                one["notes"] = [shared.get(note.removeprefix("@"), note) for note in one.get("notes", ())]
+            for layout in (declared, *declared.get("layouts", ())):
+                layout["notes"] = [
+                    shared.get(note.removeprefix("@"), note) for note in layout.get("notes", ())
+                ]
             layouts = [Layout(**layout) for layout in declared.pop("layouts", ())]
             kind = TableKind(**declared, paper=paper, layouts=layouts)
             tables[kind.name] = kind

@@ -56,27 +56,27 @@ def _effects(answers: StoredAnswers, model: str) -> dict[tuple[str, str, str, st
 
 
 @per_model
-def factor_levels(one: StoredAnswers, model: str) -> Rows:
+def factor_levels(study: StoredAnswers, model: str) -> Rows:
     """Compliance, accuracy and macro-F1 at each level of each factor."""
-    effects = _effects(one, model)
-    for factor, levels in _factors(one).items():
+    effects = _effects(study, model)
+    for factor, levels in _factors(study).items():
         for level in levels:
-            prompts = sum(variant.factors.get(factor) == level for variant in one.variants)
+            prompts = sum(variant.factors.get(factor) == level for variant in study.variants)
             estimates = (effects.get((*outcome, factor, level), UNKNOWN) for outcome in _OUTCOMES)
             yield in_words(factor), level, prompts, *estimates
 
 
 @per_model
-def label_shift(one: StoredAnswers, model: str) -> Rows:
+def label_shift(study: StoredAnswers, model: str) -> Rows:
     """The share of each class at each level, and how far the distribution moves."""
-    mine = one.of(model)
-    for factor, (first, *_) in _factors(one).items():
-        estimates = one.take("distribution_shift", mine, by=[], between=factor, reference=first)
+    mine = study.of(model)
+    for factor, (first, *_) in _factors(study).items():
+        estimates = study.take("distribution_shift", mine, by=[], between=factor, reference=first)
         for estimate in estimates:
             if estimate.measure != "distribution_shift_tv" or factor not in estimate.cell:
                 continue
             head = (in_words(factor), first, estimate.cell[factor])
-            for label in one.labels.labels:
+            for label in study.labels.labels:
                 yield *head, label.name, *_class(estimate, label.code), estimate, p_of(estimate)
 
 

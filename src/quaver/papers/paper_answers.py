@@ -267,9 +267,9 @@ def per_model(rows: Callable[[StoredAnswers, str], Iterator[Sequence[Any]]]) -> 
 
     @wraps(rows)
     def table(answers: Answers) -> Iterator[Sequence[Any]]:
-        for one, model in each_model(answers):
-            for row in rows(one, model):
-                yield one.name, model, *row
+        for study, model in each_model(answers):
+            for row in rows(study, model):
+                yield study.name, model, *row
 
     return table
 

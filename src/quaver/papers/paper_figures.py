@@ -116,11 +116,11 @@ def beside_noise(kind: FigureKind, answers: Answers, table: Rows) -> Panels:
 def violins(kind: FigureKind, answers: Answers, table: Rows) -> Panels:
     """The sensitivity of items, or the consistency of pairs of items of one class: a violin a strategy."""
     rows: list[Row] = []
-    for one, model, level, frame in each_strategy(answers):
-        panel = f"{one.name}, {model} · {level}"
-        values = pair_values(one, frame)
+    for study, model, level, frame in each_strategy(answers):
+        panel = f"{study.name}, {model} · {level}"
+        values = pair_values(study, frame)
         if "items" in kind.y[0]:
-            values = item_points(one, frame)["sensitivity"].drop_nulls().to_numpy()
+            values = item_points(study, frame)["sensitivity"].drop_nulls().to_numpy()
         rows += [{"panel": panel, "value": value} for value in values.tolist()]
     return Panels(columns, rows, _VIOLIN, 200, {"smooth": True, "up": kind.y[0]})
 
@@ -128,12 +128,12 @@ def violins(kind: FigureKind, answers: Answers, table: Rows) -> Panels:
 def class_sensitivities(kind: FigureKind, answers: Answers, table: Rows) -> Panels:
     """Each class's sensitivity, a colour a strategy."""
     rows = []
-    for one, model, level, frame in each_strategy(answers):
-        names = {label.code: label.name for label in one.labels.labels}
-        for estimate in one.points("sensitivity", frame, by=["gold"], convention="paper"):
+    for study, model, level, frame in each_strategy(answers):
+        names = {label.code: label.name for label in study.labels.labels}
+        for estimate in study.points("sensitivity", frame, by=["gold"], convention="paper"):
             code = estimate.cell.get("gold")
             if code is not None and estimate.value is not None:
-                panel = f"{one.name}, {model}"
+                panel = f"{study.name}, {model}"
                 rows.append({"panel": panel, "row": names[code], "value": estimate.value, "series": level})
     return _dots(rows, "sensitivity")
 
@@ -141,13 +141,13 @@ def class_sensitivities(kind: FigureKind, answers: Answers, table: Rows) -> Pane
 def matrices(kind: FigureKind, answers: Answers, table: Rows) -> Panels:
     """The consistency of each pair of items of a class, and below it how its values are distributed."""
     rows = []
-    for one, model, level, frame in each_strategy(answers):
-        for label in one.labels.labels:
-            matrix = class_matrix(one, frame, label.code)
+    for study, model, level, frame in each_strategy(answers):
+        for label in study.labels.labels:
+            matrix = class_matrix(study, frame, label.code)
             if matrix is not None:
                 items = len(matrix[1])
                 some = f", {_MATRIX} of {items} items" if items > _MATRIX else ""
-                panel = f"{label.name}{some} · {one.name}, {model}, {level}"
+                panel = f"{label.name}{some} · {study.name}, {model}, {level}"
                 rows.append({"panel": panel, "matrix": matrix[1]})
     return Panels(_squares_and_counts, rows, _SIDE, 220 + 90)
 
@@ -237,17 +237,19 @@ def stated_over_token(kind: FigureKind, answers: Answers, table: Rows) -> Panels
     As in the paper, over the prompts under which enough answers state a confidence, in one of the phrasings.
     """
     rows = []
-    for one, model in each_model(answers):
-        stated = {name: kept_prompts(one, model, name)[1] for name in evaluators(one, "verbal_confidence")}
+    for study, model in each_model(answers):
+        stated = {
+            name: kept_prompts(study, model, name)[1] for name in evaluators(study, "verbal_confidence")
+        }
         frames = dict(stated)
         if stated:
             kept = pl.concat([frame.select("variant") for frame in stated.values()])
-            for name in evaluators(one, "logprob"):
-                frames[name] = by_evaluator(one, name, model).join(kept, on="variant", how="semi")
+            for name in evaluators(study, "logprob"):
+                frames[name] = by_evaluator(study, name, model).join(kept, on="variant", how="semi")
         for name, frame in frames.items():
             for part in reliability(frame):
                 interval = {"low": part["right_low"], "high": part["right_high"]}
-                where: Row = {"panel": f"{one.name}, {model}", "series": name}
+                where: Row = {"panel": f"{study.name}, {model}", "series": name}
                 rows.append({**where, "x": part["confidence"], "y": part["right"], **interval})
     ends = (0.0, 1.0)
     perfect = [(None, "dashed: perfect calibration", None)]
@@ -287,7 +289,9 @@ def _numbers(kind: FigureKind, table: Rows) -> Iterator[tuple[str, Mapping[str, 
         if any(str(row[name]) not in some for name, some in kind.only.items()):
             continue
         for name in kind.y:
-            columns = [one for one in row if one.startswith(name[:-1])] if name.endswith("*") else [name]
+            columns = (
+                [column for column in row if column.startswith(name[:-1])] if name.endswith("*") else [name]
+            )
             for column in columns:
                 value = _number(row.get(column))
                 if value is not None:

@@ -43,17 +43,17 @@ def pivot(answers: Answers, declared: Mapping[str, Any]) -> Iterator[Sequence[Va
     """
     by: Sequence[str] = declared.get("by", [])
     numbers = declared["numbers"]
-    for one, model in each_model(answers):
+    for study, model in each_model(answers):
         own: list[str] = []
         for part in by:
-            own += configuration(one) if part == "*" else [part]
-        each = [cells_of(one, model, own, number) for number in numbers]
+            own += configuration(study) if part == "*" else [part]
+        each = [cells_of(study, model, own, number) for number in numbers]
         needed = [cells for cells, number in zip(each, numbers, strict=True) if number.get("needed", True)]
         keys = set.intersection(*map(set, needed))
-        for key in sorted(keys, key=lambda key: _place(one, own, key)):
+        for key in sorted(keys, key=lambda key: _place(study, own, key)):
             shown = [cells.get(key, UNKNOWN) for cells in each]
             count = [shown[0].n] if declared.get("count") else []
-            yield one.name, model, *_head(one, dict(zip(own, key, strict=True)), by), *count, *shown
+            yield study.name, model, *_head(study, dict(zip(own, key, strict=True)), by), *count, *shown
 
 
 def cells_of(
@@ -107,15 +107,15 @@ _OUTCOMES: Sequence[Mapping[str, str]] = (
 
 
 @per_model
-def temperatures(one: StoredAnswers, model: str) -> Iterator[Sequence[Value]]:
+def temperatures(study: StoredAnswers, model: str) -> Iterator[Sequence[Value]]:
     """Each temperature as a level of its own: outcomes, and accuracy less that at the lowest."""
-    levels = temperatures_of(one)
+    levels = temperatures_of(study)
     if not levels:
         return
-    each = [cells_of(one, model, [TEMPERATURE], number) for number in _OUTCOMES]
-    mine = one.of(model).with_columns(pl.col(TEMPERATURE).cast(pl.String))
+    each = [cells_of(study, model, [TEMPERATURE], number) for number in _OUTCOMES]
+    mine = study.of(model).with_columns(pl.col(TEMPERATURE).cast(pl.String))
     reference = {TEMPERATURE: str(levels[0])}
-    effects = one.take("factor_effects", mine, by=[], factors=[TEMPERATURE], reference=reference)
+    effects = study.take("factor_effects", mine, by=[], factors=[TEMPERATURE], reference=reference)
     changes = {e.cell.get("level"): e for e in effects if e.measure == "factor_effects_accuracy_difference"}
     for level in levels:
         less = changes.get(str(level), UNKNOWN)
@@ -124,17 +124,17 @@ def temperatures(one: StoredAnswers, model: str) -> Iterator[Sequence[Value]]:
 
 
 @per_model
-def mixed_model(one: StoredAnswers, model: str) -> Iterator[Sequence[Value]]:
+def mixed_model(study: StoredAnswers, model: str) -> Iterator[Sequence[Value]]:
     """The logistic mixed model: treatment by temperature, the temperature as a number and as a factor."""
-    factors = [name for name in configuration(one) if name != TEMPERATURE]
-    if not factors or not temperatures_of(one):
+    factors = [name for name in configuration(study) if name != TEMPERATURE]
+    if not factors or not temperatures_of(study):
         return
     named = re.sub(r"\W|^(?=\d)", "_", factors[0])  # a formula takes no few-shot, which is a difference
     for kind, dtype in (("as a number", pl.Float64), ("as a factor", pl.String)):
         columns = pl.col(factors[0]).alias(named), pl.col(TEMPERATURE).cast(dtype)
-        mine = one.of(model).with_columns(*columns)
+        mine = study.of(model).with_columns(*columns)
         formula = f"correct ~ {named} * {TEMPERATURE}"
-        for estimate in one.points("mixed_effects", mine, by=[], formula=formula):
+        for estimate in study.points("mixed_effects", mine, by=[], formula=formula):
             numbers = map(estimate.details.get, ("se", "odds_ratio", "adjusted_se", "p"))
             yield kind, _term(estimate), estimate, *numbers
 

@@ -156,7 +156,7 @@ def table_of(declared: str, rows: Sequence[Sequence[Value]], name: str) -> Table
             if "*" in head:
                 names = _names_at(rows, len(stars))
                 stars.append(names)
-            columns += [(head.replace("*", one), form or "3") for one in names]
+            columns += [(head.replace("*", name), form or "3") for name in names]
     numeric = range(first if " || " in declared else len(columns), len(columns))
     heads = tuple(head for head, _ in columns)
     made = tuple(_cells(row, columns, stars) for row in rows)
@@ -196,7 +196,7 @@ def reasons(rows: Sequence[Sequence[Value]]) -> list[str]:
     lacking: dict[str, dict[str, None]] = {}
     for row in rows:
         for value in (
-            one for each in row for one in (each.values() if isinstance(each, Mapping) else [each])
+            value for each in row for value in (each.values() if isinstance(each, Mapping) else [each])
         ):
             if isinstance(value, Estimate) and value.value is None and value is not UNKNOWN:
                 lacking.setdefault(value.reason or "no reason given", {})[value.measure] = None

@@ -73,28 +73,28 @@ def of_paper(frame: pl.DataFrame) -> pl.DataFrame:
 
 def _token_cells(answers: Answers) -> Iterator[tuple[StoredAnswers, str, str, pl.DataFrame]]:
     """Each data set, model and prompt with token confidence: data set, model, prompt, annotations."""
-    for one, model in each_model(answers):
-        for name in evaluators(one, _TOKEN)[:1]:
-            frame = by_evaluator(one, name, model)
-            for variant, shown in prompts(one, frame):
-                yield one, model, shown, rows_with(frame, "variant", variant)
+    for study, model in each_model(answers):
+        for name in evaluators(study, _TOKEN)[:1]:
+            frame = by_evaluator(study, name, model)
+            for variant, shown in prompts(study, frame):
+                yield study, model, shown, rows_with(frame, "variant", variant)
 
 
 def token_ece(answers: Answers) -> Rows:
     """ECE of token confidence, raw and normalised over the labels, with how many labels were seen."""
-    for one, model, shown, frame in _token_cells(answers):
-        shift = one.points("ece_shift", frame, by=[])[0]
-        normalised = one.take("ece", frame, by=[])[0]
+    for study, model, shown, frame in _token_cells(answers):
+        shift = study.points("ece_shift", frame, by=[])[0]
+        normalised = study.take("ece", frame, by=[])[0]
         seen, mass = (frame[f"{of}_coverage"].drop_nulls() for of in ("label", "mass"))
         shares = (average(seen), average(seen >= 1), average(mass) if seen.len() else None)
-        yield one.name, model, shown, shift.n, shift.details.get("ece_raw"), normalised, shift, *shares
+        yield study.name, model, shown, shift.n, shift.details.get("ece_raw"), normalised, shift, *shares
 
 
 def ece_shifts(answers: Answers) -> Rows:
     """How far normalising moves ECE, by prompt, over data sets and models: the paper's table 4."""
     shifts: dict[str, list[float]] = {}
-    for one, _, shown, frame in _token_cells(answers):
-        value = one.points("ece_shift", frame, by=[])[0].value
+    for study, _, shown, frame in _token_cells(answers):
+        value = study.points("ece_shift", frame, by=[])[0].value
         if value is not None:
             shifts.setdefault(shown, []).append(abs(value))
     if shifts:
@@ -111,10 +111,10 @@ def ece_shifts(answers: Answers) -> Rows:
 def coverage(answers: Answers) -> Rows:
     """In how many cells and answers all labels were among the likeliest tokens: the paper's table 5."""
     seen: dict[str, list[pl.Series]] = {}
-    for one, _, _, frame in _token_cells(answers):
+    for study, _, _, frame in _token_cells(answers):
         found = frame["label_coverage"].drop_nulls() >= 1
         if found.len():
-            seen.setdefault(one.name, []).append(found)
+            seen.setdefault(study.name, []).append(found)
     for name, cells in seen.items():
         full = sum(cell.sum() >= 0.999 * cell.len() for cell in cells)
         yield name, f"{full} / {len(cells)}", average(np.concatenate(cells))
@@ -157,9 +157,9 @@ def _calibration(
 
 
 @per_model
-def verbal(one: StoredAnswers, model: str) -> Rows:
+def verbal(study: StoredAnswers, model: str) -> Rows:
     """Stated confidence by prompt and phrasing: parse rate, ECE, less accuracy, less token confidence."""
-    for name, shown, made in _stated(one, model, _ENOUGH):
+    for name, shown, made in _stated(study, model, _ENOUGH):
         n = made["ece"].details.get("answers", NOTHING)
         each = (made.get(kind, UNKNOWN) for kind in ("ece", "minus_accuracy", "ece_gap", "minus_token"))
         yield shown, name, made["parse_rate"], n, *each
@@ -173,14 +173,14 @@ def kept_prompts(answers: StoredAnswers, model: str, name: str) -> tuple[pl.Data
 
 
 @per_model
-def pooled(one: StoredAnswers, model: str) -> Rows:
+def pooled(study: StoredAnswers, model: str) -> Rows:
     """Accuracy and both calibration errors of each model over its prompts together (the paper's table 2)."""
-    for name in evaluators(one, _STATED):
-        frame, own = kept_prompts(one, model, name)
-        made = _calibration(one, own, 0.0)
+    for name in evaluators(study, _STATED):
+        frame, own = kept_prompts(study, model, name)
+        made = _calibration(study, own, 0.0)
         gap, error = made.get("ece_gap", UNKNOWN), made.get("ece", UNKNOWN)
         counts = (some["variant"].n_unique() for some in (own, frame))
-        right = one.points("accuracy", frame, by=[])[0]
+        right = study.points("accuracy", frame, by=[])[0]
         n, token = error.details.get("answers", NOTHING), gap.details.get("ece_token")
         yield name, *counts, n, right, token, error, gap
 
@@ -197,9 +197,9 @@ def _values_of_stated(answers: StoredAnswers, model: str, threshold: float, *, p
 
 
 @per_model
-def thresholds(one: StoredAnswers, model: str) -> Rows:
+def thresholds(study: StoredAnswers, model: str) -> Rows:
     """What other parse-rate thresholds would keep, and find."""
-    cells = _values_of_stated(one, model, 0.0, paper=True)
+    cells = _values_of_stated(study, model, 0.0, paper=True)
     for (name,), own in cells.group_by("phrasing", maintain_order=True):
         for threshold in _THRESHOLDS:
             kept = own.filter(pl.col("parse_rate").fill_null(0.0) >= threshold)
@@ -210,12 +210,12 @@ def thresholds(one: StoredAnswers, model: str) -> Rows:
 
 
 @per_model
-def phrasings(one: StoredAnswers, model: str) -> Rows:
+def phrasings(study: StoredAnswers, model: str) -> Rows:
     """Both phrasings of the question how sure the model is, cell by cell."""
-    names = evaluators(one, _STATED)[:2]
+    names = evaluators(study, _STATED)[:2]
     if len(names) < 2:
         return
-    cells = _values_of_stated(one, model, 0.0, paper=False)
+    cells = _values_of_stated(study, model, 0.0, paper=False)
     first, second = (cells.filter(phrasing=name) for name in names)
     both = first.join(second, on="prompt", how="left", suffix=" second", maintain_order="left")
     for row in both.iter_rows(named=True):
@@ -231,9 +231,9 @@ def phrasings(one: StoredAnswers, model: str) -> Rows:
 
 
 @per_model
-def phrasing_means(one: StoredAnswers, model: str) -> Rows:
+def phrasing_means(study: StoredAnswers, model: str) -> Rows:
     """Signed overconfidence of each model by phrasing, over the cells kept: the paper's table 9."""
-    cells = _values_of_stated(one, model, _ENOUGH, paper=True)
+    cells = _values_of_stated(study, model, _ENOUGH, paper=True)
     for (name,), own in cells.group_by("phrasing", maintain_order=True):
         kept = own.drop_nulls("ece")
         means = (average(kept[kind]) for kind in ("minus_accuracy", "minus_token", "ece_gap"))
@@ -247,15 +247,15 @@ def sizes(answers: StoredAnswers) -> Mapping[str, float]:
 
 
 @per_model
-def spreads(one: StoredAnswers, model: str) -> Rows:
+def spreads(study: StoredAnswers, model: str) -> Rows:
     """Accuracy under each prompt, its mean, and the spread without and with the reasoning prompt."""
-    mine = one.of(model)
-    each = {e.cell.get("variant"): e.value for e in one.points("accuracy", mine, by=["variant"])}
-    named = {name: each.get(variant) for variant, name in prompts(one, one.frame)}
-    paper = one.points("spread", of_paper(mine), by=[])[0]
-    whole = one.take("spread", mine, by=[])[0]
+    mine = study.of(model)
+    each = {e.cell.get("variant"): e.value for e in study.points("accuracy", mine, by=["variant"])}
+    named = {name: each.get(variant) for variant, name in prompts(study, study.frame)}
+    paper = study.points("spread", of_paper(mine), by=[])[0]
+    whole = study.take("spread", mine, by=[])[0]
     noise = map(whole.details.get, ("floor", "p"))
-    yield sizes(one).get(model), named, average(each.values()), paper, whole, *noise
+    yield sizes(study).get(model), named, average(each.values()), paper, whole, *noise
 
 
 def size_and_spread(answers: Answers) -> Rows:
@@ -279,19 +279,19 @@ def readers(answers: StoredAnswers) -> list[str]:
 
 
 @per_model
-def repairs(one: StoredAnswers, model: str) -> Rows:
+def repairs(study: StoredAnswers, model: str) -> Rows:
     """Accuracy under each rule of reading, what a repair recovers, and each prompt's paired drop."""
-    suspect, *others = readers(one)
-    frames = {name: by_evaluator(one, name, model) for name in (suspect, *others)}
+    suspect, *others = readers(study)
+    frames = {name: by_evaluator(study, name, model) for name in (suspect, *others)}
     base = frames[suspect]
-    against = next((v.id for v in one.variants if v.factors.get(_FACTOR) == _BASELINE), None)
-    differences = one.take("differences", base, by=[], between="variant", reference=against)
+    against = next((v.id for v in study.variants if v.factors.get(_FACTOR) == _BASELINE), None)
+    differences = study.take("differences", base, by=[], between="variant", reference=against)
     drops = {e.cell.get("variant"): e for e in differences}
-    each = {e.cell.get("variant"): e.value for e in one.points("accuracy", of_paper(base), by=["variant"])}
+    each = {e.cell.get("variant"): e.value for e in study.points("accuracy", of_paper(base), by=["variant"])}
     four = average(each.values())
-    for variant, shown in prompts(one, base):
+    for variant, shown in prompts(study, base):
         right = {
-            name: one.points("accuracy", rows_with(frame, "variant", variant), by=[])[0]
+            name: study.points("accuracy", rows_with(frame, "variant", variant), by=[])[0]
             for name, frame in frames.items()
         }
         rest = average(value for other, value in each.items() if other != variant)

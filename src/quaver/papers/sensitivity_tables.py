@@ -26,25 +26,25 @@ Rows = Iterator[Sequence[Value]]
 
 def each_strategy(answers: Answers) -> Iterator[tuple[StoredAnswers, str, str, pl.DataFrame]]:
     """Data sets, models and strategies, with their annotations; ``all`` where there is no strategy."""
-    for one, model in each_model(answers):
-        mine = one.of(model)
-        for level in one.factors.get(FACTOR, ["all"]):
+    for study, model in each_model(answers):
+        mine = study.of(model)
+        for level in study.factors.get(FACTOR, ["all"]):
             frame = mine if level == "all" else rows_with(mine, FACTOR, level)
             if frame.height:
-                yield one, model, level, frame
+                yield study, model, level, frame
 
 
 def strategies(answers: Answers) -> Rows:
     """S, C and micro-F1 of each strategy with their SDs, beside Quaver's."""
-    for one, model, level, frame in each_strategy(answers):
-        s, c = (one.points(name, frame, by=[], convention="paper")[0] for name in _S_AND_C)
-        by_prompt = one.points("f1", frame, by=["variant"], missing="category")
+    for study, model, level, frame in each_strategy(answers):
+        s, c = (study.points(name, frame, by=[], convention="paper")[0] for name in _S_AND_C)
+        by_prompt = study.points("f1", frame, by=["variant"], missing="category")
         f1 = np.array([e.value for e in by_prompt if e.measure == "f1_micro" and e.value is not None], float)
-        head = (one.name, model, level, frame["variant"].n_unique())
-        spreads = (s.details.get("sd"), _deviation(pair_values(one, frame)), _deviation(f1))
+        head = (study.name, model, level, frame["variant"].n_unique())
+        spreads = (s.details.get("sd"), _deviation(pair_values(study, frame)), _deviation(f1))
         mean = float(f1.mean()) if f1.size else None
-        better = [one.take(name, frame, by=[])[0] for name in _S_AND_C]
-        whole = next((e for e in one.take("f1", frame, by=[]) if e.measure == "f1_micro"), UNKNOWN)
+        better = [study.take(name, frame, by=[])[0] for name in _S_AND_C]
+        whole = next((e for e in study.take("f1", frame, by=[]) if e.measure == "f1_micro"), UNKNOWN)
         yield *head, s, spreads[0], c, spreads[1], mean, spreads[2], *better, whole
 
 
@@ -93,15 +93,15 @@ def item_points(answers: StoredAnswers, frame: pl.DataFrame) -> pl.DataFrame:
 
 def items(answers: Answers) -> Rows:
     """The plane by item: each item's S and its mean consistency with its class, and the baselines'."""
-    for one, points, head in _item_planes(answers):
-        yield from _listed(one, head, points)
+    for study, points, head in _item_planes(answers):
+        yield from _listed(study, head, points)
 
 
 def inconsistent(answers: Answers) -> Rows:
     """The items with S above 0, those first that are least like their class (the paper's appendix C)."""
-    for one, points, head in _item_planes(answers):
+    for study, points, head in _item_planes(answers):
         moved = points.filter(pl.col("sensitivity") > 0)
-        yield from _listed(one, head, moved.sort("consistency", "item", nulls_last=True))
+        yield from _listed(study, head, moved.sort("consistency", "item", nulls_last=True))
 
 
 _NUMBERS = {"S": "sensitivity", "C": "consistency", "right": "right"}
@@ -110,13 +110,13 @@ _NUMBERS = {"S": "sensitivity", "C": "consistency", "right": "right"}
 def before_and_after(answers: Answers) -> Rows:
     """S, C and right answers by data set: of the classes, and of the items that are worst in the first."""
     planes: dict[tuple[str, str], list[tuple[StoredAnswers, pl.DataFrame]]] = {}
-    for one, model, level, frame in each_strategy(answers):
+    for study, model, level, frame in each_strategy(answers):
         labels = frame.select(pl.col("item", "gold", "label").cast(pl.String)).drop_nulls("gold")
         right = labels.group_by("item").agg(right=pl.col("label").eq_missing(pl.col("gold")).mean())
-        points = item_points(one, frame).join(right, on="item", how="left", maintain_order="left")
-        planes.setdefault((model, level), []).append((one, points))
+        points = item_points(study, frame).join(right, on="item", how="left", maintain_order="left")
+        planes.setdefault((model, level), []).append((study, points))
     for head, each in planes.items():
-        one, points = each[0]
+        first_study, points = each[0]
         moved = points.filter(pl.col("sensitivity") > 0)
         apart = moved.drop_nulls("consistency").sort("consistency", "item")
         worst = (
@@ -127,28 +127,34 @@ def before_and_after(answers: Answers) -> Rows:
         for code in points["gold"].unique().sort():
             yield *head, code, "all", NOTHING, _numbers(each, pl.col("gold") == code)
         for item, gold in worst.rows():
-            yield *head, gold, item, one.texts.get(item, NOTHING), _numbers(each, pl.col("item") == item)
+            yield (
+                *head,
+                gold,
+                item,
+                first_study.texts.get(item, NOTHING),
+                _numbers(each, pl.col("item") == item),
+            )
 
 
 def _numbers(each: Sequence[tuple[StoredAnswers, pl.DataFrame]], rows: pl.Expr) -> dict[str, float | None]:
     """The means of some items' numbers in each data set."""
-    means = [(one.name, points.filter(rows).select(pl.mean(*_NUMBERS.values()))) for one, points in each]
+    means = [(study.name, points.filter(rows).select(pl.mean(*_NUMBERS.values()))) for study, points in each]
     return {f"{name}, {of}": mean[column].item() for name, column in _NUMBERS.items() for of, mean in means}
 
 
 def _item_planes(answers: Answers) -> Iterator[tuple[StoredAnswers, pl.DataFrame, tuple[str, str, str]]]:
     """Each strategy's items with their S and C beside those of noisy and random answers, and its names."""
-    for one, model, level, frame in each_strategy(answers):
-        own, *noise = beside_noise(one, frame)
-        points = item_points(one, own)
+    for study, model, level, frame in each_strategy(answers):
+        own, *noise = beside_noise(study, frame)
+        points = item_points(study, own)
         for name, given in zip(("noisy", "random"), noise, strict=True):
             if given.is_empty():
                 nothing = (pl.lit(None, pl.Float64).alias(f"{what}_{name}") for what in _S_AND_C)
                 points = points.with_columns(*nothing)
             else:
-                others = item_points(one, given).select("item", *_S_AND_C)
+                others = item_points(study, given).select("item", *_S_AND_C)
                 points = points.join(others, on="item", how="left", suffix=f"_{name}", maintain_order="left")
-        yield one, points, (one.name, model, level)
+        yield study, points, (study.name, model, level)
 
 
 def _listed(answers: StoredAnswers, head: tuple[str, str, str], points: pl.DataFrame) -> Rows:
@@ -160,16 +166,16 @@ def _listed(answers: StoredAnswers, head: tuple[str, str, str], points: pl.DataF
 
 def label_shares(answers: Answers, items: Sequence[str] = ()) -> Rows:
     """How often each label is given to some items over the paraphrases: the paper's figure 2."""
-    for one, model, level, frame in each_strategy(answers):
-        points = item_points(one, frame)
+    for study, model, level, frame in each_strategy(answers):
+        points = item_points(study, frame)
         known = {item: (gold, s, c) for item, gold, _, s, c in points.iter_rows()}
         for item in items or _of_a_class(points):
             gold, s, c = known.get(item, (NOTHING, None, None))
             given = rows_with(frame, "item", item)["label"].cast(pl.String)
-            for code in (*one.labels.codes, None):
+            for code in (*study.labels.codes, None):
                 same = given.is_null() if code is None else given.eq_missing(code)
                 share = int(same.sum()) / same.len() if same.len() else None
-                yield one.name, model, level, item, gold, code or "N/A", share, s, c
+                yield study.name, model, level, item, gold, code or "N/A", share, s, c
 
 
 def _of_a_class(points: pl.DataFrame) -> list[str]:
@@ -180,13 +186,13 @@ def _of_a_class(points: pl.DataFrame) -> list[str]:
 
 def matrix(answers: Answers, items: Sequence[str] = ()) -> Rows:
     """The consistency of each pair of some items, whatever their class: the paper's figure 4 in numbers."""
-    for one, model, level, frame in each_strategy(answers):
-        points = item_points(one, frame)
+    for study, model, level, frame in each_strategy(answers):
+        points = item_points(study, frame)
         golds = dict(zip(points["item"], points["gold"], strict=True))
         chosen = [item for item in items or points["item"].head(_MOVED) if item in golds]
         # As if all were of one class: then every pair of them is made.
-        code = one.labels.codes[0]
-        alike = class_matrix(one, rows_with(frame, "item", chosen).with_columns(gold=pl.lit(code)), code)
+        code = study.labels.codes[0]
+        alike = class_matrix(study, rows_with(frame, "item", chosen).with_columns(gold=pl.lit(code)), code)
         if alike is None:
             continue
         numbers = list(map(str, range(1, len(chosen) + 1)))
@@ -194,4 +200,4 @@ def matrix(answers: Answers, items: Sequence[str] = ()) -> Rows:
         for number, item, place in zip(numbers, chosen, places, strict=True):
             values = alike[1][place, places].tolist()
             pairs = dict(zip(chosen if items else numbers, values, strict=True))
-            yield one.name, model, level, number, item, golds[item], pairs
+            yield study.name, model, level, number, item, golds[item], pairs

@@ -51,10 +51,10 @@ def _scores(estimates: Mapping[Any, Estimate]) -> dict[Any, Score]:
 
 
 @per_model
-def intra_stability(one: StoredAnswers, model: str) -> Rows:
+def intra_stability(study: StoredAnswers, model: str) -> Rows:
     """The same prompt again: the score, when it settles, neighbouring repeats, and Quaver's score."""
-    steps = by_repeats(_curve(one.written, model, resample="rows"))
-    pairs = _curve(one.written, model, "intra_pss_adjacent", resample="rows")
+    steps = by_repeats(_curve(study.written, model, resample="rows"))
+    pairs = _curve(study.written, model, "intra_pss_adjacent", resample="rows")
     first, near = _scores(steps), _scores(dict(enumerate(pairs)))
     summary = summaries_of_repeats({"cumulative_alpha": first, "adjacent_alpha": near}, BAR, NEAR, NARROW)
     score, low, high, width, settled, precise, deviation = summary["cumulative_alpha"].values()
@@ -65,8 +65,8 @@ def intra_stability(one: StoredAnswers, model: str) -> Rows:
         neighbours[1:] = [_UNDEFINED] * 6
     late = min(first, default=2) - 2  # alpha of the first repeats may be undefined
     places = (NOTHING if k != k else f"{k + late:g}" for k in (settled, precise))
-    head = (one.items, str(max(steps)))
-    quaver = one.one("intra_pss", model, one.again)
+    head = (study.items, str(max(steps)))
+    quaver = study.one("intra_pss", model, study.again)
     yield *head, score, (low, high), width, *places, deviation, *neighbours, quaver
 
 
@@ -126,9 +126,9 @@ def _levels(
 
 
 @per_model
-def inter_stability(one: StoredAnswers, model: str) -> Rows:
+def inter_stability(study: StoredAnswers, model: str) -> Rows:
     """Other words: the mean over temperatures, the lowest score and where it is, and Quaver's score."""
-    written = one.written
+    written = study.written
     drawn = _levels(written, model, resample="rows", estimand="fixed")
     scores = _scores(drawn)
     summary = summary_of_temperatures(scores, BAR)
@@ -136,10 +136,10 @@ def inter_stability(one: StoredAnswers, model: str) -> Rows:
     if len(scores) < 2:
         deviation = _UNDEFINED
     lowest = drawn.get(place, UNKNOWN)
-    head = (one.items, len(scores))
+    head = (study.items, len(scores))
     numbers = (mean, deviation, least, f"{place:g}" if scores else None, (lowest.low, lowest.high), *rest)
     whole = written.points("inter_pss", written.of(model, written.reworded), by=[])[0]
-    yield *head, *numbers, whole, one.one("inter_pss", model, one.reworded)
+    yield *head, *numbers, whole, study.one("inter_pss", model, study.reworded)
 
 
 def _series(
@@ -164,16 +164,16 @@ def _series(
 
 
 @per_model
-def by_repeat(one: StoredAnswers, model: str) -> Rows:
+def by_repeat(study: StoredAnswers, model: str) -> Rows:
     """The score of the first k repeats of one prompt, for every k: the paper's figures 1, B.1 and B.2."""
-    written, exact = one.written, one.exact
+    written, exact = study.written, study.exact
     again = written.of(model, written.again)
     counts = _distinct(again, "repeat")
     balanced = _balanced(exact, exact.of(model, exact.again))
     curves = (
         _curve(exact, model, resamples=0),
         exact.points("intra_pss_cumulative", balanced, by=[]),
-        _curve(one, model),
+        _curve(study, model),
     )
     drawn = {1: UNKNOWN} | dict(by_repeats(_curve(written, model, resample="rows")))
     distinct = {k: counts[repeat] for k, repeat in enumerate(sorted(counts), start=1)}
@@ -187,51 +187,51 @@ def _distinct(frame: pl.DataFrame, column: str) -> dict[Any, int]:
 
 
 @per_model
-def by_temperature(one: StoredAnswers, model: str) -> Rows:
+def by_temperature(study: StoredAnswers, model: str) -> Rows:
     """The inter-prompt score at each temperature: the paper's figures 2, B.3 and B.4."""
-    column = distance_column(one)
+    column = distance_column(study)
     if column is None:
         return
-    written, exact = one.written, one.exact
+    written, exact = study.written, study.exact
     reworded = written.of(model, written.reworded)
     even = _levels(exact, model, even=True, resamples=0)
-    others = [_levels(exact, model, resamples=0), even, _levels(one, model)]
+    others = [_levels(exact, model, resamples=0), even, _levels(study, model)]
     drawn = _levels(written, model, resample="rows", estimand="fixed")
     repeats = dict.fromkeys(drawn, reworded["repeat"].n_unique())
     yield from _series(drawn, others, repeats, _distinct(reworded, column))
 
 
 @per_model
-def views(one: StoredAnswers, model: str) -> Rows:
+def views(study: StoredAnswers, model: str) -> Rows:
     """Original, filtered, and filtered-and-balanced annotations beside Quaver's reading, intra and inter."""
     parts = (("intra_pss", "again", CONDITION), ("inter_pss", "reworded", WITHIN_REPEAT))
     scores: list[Value] = []
     for measure, part, within in parts:
-        even = _balanced(one.exact, one.of(model, getattr(one.exact, part)), within=within)
-        balanced = one.exact.points(measure, even, by=[])[0]
+        even = _balanced(study.exact, study.of(model, getattr(study.exact, part)), within=within)
+        balanced = study.exact.points(measure, even, by=[])[0]
         original, filtered, quaver = (
             some.one(measure, model, getattr(some, part), resamples=0)
-            for some in (one.written, one.exact, one)
+            for some in (study.written, study.exact, study)
         )
         scores += [original, filtered, balanced, quaver]
-    kept = one.of(model, one.exact.frame).height / one.of(model).height
-    yield *scores, kept, one.one("compliance", model, resamples=0)
+    kept = study.of(model, study.exact.frame).height / study.of(model).height
+    yield *scores, kept, study.one("compliance", model, resamples=0)
 
 
 def subsamples(answers: Answers) -> Rows:
     """The mean score over subsamples of the items: intra, inter, and inter at each temperature."""
     for data, model in each_model(answers):
-        one = replace(data.exact, intervals=True)  # the scores themselves are those of draws
-        parts = [("intra", "", one.again), ("inter", "", one.reworded)]
-        if ordered := distance_column(one):
-            parts.append(("inter", ordered, one.reworded))
+        study = replace(data.exact, intervals=True)  # the scores themselves are those of draws
+        parts = [("intra", "", study.again), ("inter", "", study.reworded)]
+        if ordered := distance_column(study):
+            parts.append(("inter", ordered, study.reworded))
         for kind, column, some in parts:
             by = [column] if column else []
-            estimates = one.take(f"{kind}_pss_subsamples", one.of(model, some), by=by)
+            estimates = study.take(f"{kind}_pss_subsamples", study.of(model, some), by=by)
             for estimate in sorted(estimates, key=lambda estimate: float(estimate.cell.get(column) or 0)):
                 place = f"{float(estimate.cell[column]):g}" if estimate.cell.get(column) else ""
                 if place or not column:
-                    head = (estimate.cell.get("share", NOTHING), one.name, model, kind, place or "all")
+                    head = (estimate.cell.get("share", NOTHING), study.name, model, kind, place or "all")
                     yield *head, estimate, (estimate.low, estimate.high)
 
 
@@ -253,17 +253,17 @@ def between_models(answers: Answers) -> Rows:
 def poor_prompts(answers: Answers) -> Sequence[Sequence[Value]]:
     """The paraphrases that agree least with the original prompt, with their text."""
     rows: list[Any] = []
-    for one, model in each_model(answers):
-        prompts = {variant.id: variant for variant in one.variants}
-        mine = one.of(model, one.reworded)
-        for estimate in one.take("original_agreement", mine, by=[], missing=one.unlabelled):
+    for study, model in each_model(answers):
+        prompts = {variant.id: variant for variant in study.variants}
+        mine = study.of(model, study.reworded)
+        for estimate in study.take("original_agreement", mine, by=[], missing=study.unlabelled):
             variant = prompts.get(estimate.cell.get("variant", ""))
             if variant is not None and estimate.value is not None and estimate.value < BAR:
                 known = variant.covariates
                 place = known.get("paraphrase_temperature", known.get("strength", NOTHING))
                 shown = place if place == NOTHING else f"{float(place):g}"
                 cut = "yes" if known.get("cut_off") else ""
-                rows.append((one.name, model, shown, variant.instruction, cut, estimate))
+                rows.append((study.name, model, shown, variant.instruction, cut, estimate))
     return sorted(rows, key=lambda row: row[-1].value)
 
 

@@ -274,7 +274,7 @@ class PromptStabilityAnalysis:
     def _prompts(self, text: str, postfix: str | None, count: int, temperature: float) -> list[str]:
         """The original and its paraphrases, each with the postfix."""
         made = paraphrases(text, postfix or "", count, temperature, self._paraphraser, self._seed)
-        return [_joined(one, postfix) for one in (text, *made)]
+        return [_joined(text_of_prompt, postfix) for text_of_prompt in (text, *made)]
 
     def _compared(
         self,
@@ -289,10 +289,10 @@ class PromptStabilityAnalysis:
         places = [
             (k, prompt, i) for i in range(iterations) for prompt in prompts for k in range(len(self.data))
         ]
-        labels = self._annotated([(self.data[k], one["prompt"]) for k, one, _ in places])
+        labels = self._annotated([(self.data[k], prompt["prompt"]) for k, prompt, _ in places])
         rows = [
-            {"id": k, "text": self.data[k], "annotation": label, **one, "iteration": i}
-            for (k, one, i), label in zip(places, labels, strict=True)
+            {"id": k, "text": self.data[k], "annotation": label, **prompt, "iteration": i}
+            for (k, prompt, i), label in zip(places, labels, strict=True)
         ]
         scores = inter_scores(rows, self._level, samples, self._seed)
         frame = pandas_frame(rows)

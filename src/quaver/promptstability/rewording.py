@@ -68,7 +68,11 @@ def paraphrases(text: str, postfix: str, count: int, temperature: float, by: Rew
         )
     if callable(by):
         found = by(text, count, temperature)
-        if isinstance(found, str) or len(found) != count or not all(isinstance(one, str) for one in found):
+        if (
+            isinstance(found, str)
+            or len(found) != count
+            or not all(isinstance(reworded, str) for reworded in found)
+        ):
             raise QuaverError(
                 "the paraphraser did not return paraphrases",
                 where="paraphraser",

@@ -18,9 +18,9 @@ def decodings_in_words(lock: Mapping[str, Any]) -> dict[str, str]:
     say, result = phrases("decoding.txt"), {}
     for name, asked in lock.get("decodings", {}).items():
         models = dict.fromkeys(
-            str(one["model"])
-            for one in lock.get("conditions", ())
-            if one.get("decoding") == name and not one.get("follow_up")
+            str(condition["model"])
+            for condition in lock.get("conditions", ())
+            if condition.get("decoding") == name and not condition.get("follow_up")
         ) or dict.fromkeys(lock.get("models", {}))
         by_words: dict[str, list[str]] = {}
         for model in models:

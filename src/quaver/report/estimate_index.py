@@ -97,7 +97,7 @@ class Results:
     @cached_property
     def label_names(self) -> dict[str, str]:
         """Name by code, in the label set's order."""
-        return {str(one["code"]): str(one["name"]) for one in self.lock["labels"]["labels"]}
+        return {str(label["code"]): str(label["name"]) for label in self.lock["labels"]["labels"]}
 
     def label_name(self, code: str) -> str:
         """What a label is called in print."""
@@ -120,7 +120,7 @@ class Results:
     @cached_property
     def families(self) -> dict[str, str]:
         """What made the levels of each factor: the family of variants that the study uses."""
-        made = (one for variant in self.variants for one in variant.get("origin", {}).items())
+        made = (maker for variant in self.variants for maker in variant.get("origin", {}).items())
         return {str(factor): str(origin["family"]) for factor, origin in made if "family" in origin}
 
     @cached_property
@@ -337,8 +337,8 @@ def _finite(estimate: Estimate) -> Estimate:
 def strongest_factor(estimates: Sequence[Estimate]) -> str | None:
     """The factor of the prompt that moves a label's share most, beyond what noise does with its levels."""
     beyond = {
-        one.cell["factor"]: one.number - one.details.get("floor", 0.0)
-        for one in defined(of_measures(estimates, "label_range"))
+        estimate.cell["factor"]: estimate.number - estimate.details.get("floor", 0.0)
+        for estimate in defined(of_measures(estimates, "label_range"))
     }
     return max((factor for factor in beyond if factor != "gold"), key=beyond.__getitem__, default=None)
 

@@ -316,12 +316,14 @@ def _read_columns(
     which = np.array([places.setdefault(id(reading), len(places)) for reading in readings], np.intp)
     some = [*{id(reading): reading for reading in readings}.values()]
     columns = {
-        name: pl.Series([getattr(one, name) for one in some], dtype=ANNOTATION_COLUMNS[name])
+        name: pl.Series([getattr(annotation, name) for annotation in some], dtype=ANNOTATION_COLUMNS[name])
         for name in _READ
     }
     probabilities = [
-        None if one.probabilities is None else [one.probabilities.get(code, 0.0) for code in labels]
-        for one in some
+        None
+        if annotation.probabilities is None
+        else [annotation.probabilities.get(code, 0.0) for code in labels]
+        for annotation in some
     ]
     columns["probabilities"] = pl.Series(probabilities, dtype=ANNOTATION_COLUMNS["probabilities"])
     return pl.DataFrame(columns)[which[codes]]
@@ -431,7 +433,7 @@ def _shown(rows: AnswerRows, reads: str) -> list[Iterable[Any]]:
     columns.append([token or None for token in tokens])
     if reads == "tokens":
         return columns
-    about = [None if one is None else _quoted(one) for one in rows.about or (None,) * len(rows)]
+    about = [None if quote is None else _quoted(quote) for quote in rows.about or (None,) * len(rows)]
     return [zip(*columns, strict=True), about]
 
 

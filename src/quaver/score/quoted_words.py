@@ -72,8 +72,8 @@ class QuotedWords:
                 continue
             text = self._text((place[0], place[1]), texts)
             places = text.places([words for _, words in quotes])
-            worst = max((one[0] for one in places), key=_WORST.index, default="none")
-            score = None if worst == "invented" else min((one[3] or 0.0 for one in places), default=1.0)
+            worst = max((place[0] for place in places), key=_WORST.index, default="none")
+            score = None if worst == "invented" else min((place[3] or 0.0 for place in places), default=1.0)
             marked = self._marked_spans(marks[place[1]], text) if marks and marks[place[1]] else None
             spans = _spans([label for label, _ in quotes], places)
             rows.append(
@@ -84,8 +84,8 @@ class QuotedWords:
     def _marked_spans(self, cell: str, text: QuotedText) -> str:
         """What people marked, as spans of the text; words that are not in it are none."""
         marked = json.loads(cell)
-        spans = [Span(*one) for one in marked if len(one) == len(Span._fields)]
-        quotes = [one for one in marked if len(one) < len(Span._fields)]
+        spans = [Span(*mark) for mark in marked if len(mark) == len(Span._fields)]
+        quotes = [mark for mark in marked if len(mark) < len(Span._fields)]
         places = text.places([words for _, words in quotes])
         return written_spans([*spans, *_spans([label for label, _ in quotes], places)])
 

@@ -85,7 +85,7 @@ class Here:
         return self._latest_of(path.resolve()) or self.begin(path.resolve())
 
     def _latest_of(self, source: Path) -> BegunCheck | None:
-        return next((one for one in map(self.begun, self.names()) if one.texts_file == source), None)
+        return next((check for check in map(self.begun, self.names()) if check.texts_file == source), None)
 
     def take(self, name: str, content: bytes) -> BegunCheck:
         """Keep a table of texts in the folder, and begin a check, or go on from one of the command line."""
@@ -143,7 +143,9 @@ def _stamp(path: Path) -> tuple[int, int]:
 def _free(folder: Path, stem: str, ending: str = "") -> Path:
     """A path at which nothing is yet, or no more than a killed process had begun to write."""
     path, number = folder / f"{stem}{ending}", 1
-    while path.exists() and not (path.is_dir() and all(one.suffix == ".part" for one in path.iterdir())):
+    while path.exists() and not (
+        path.is_dir() and all(path_inside.suffix == ".part" for path_inside in path.iterdir())
+    ):
         number += 1
         path = folder / f"{stem}-{number}{ending}"
     return path
@@ -229,7 +231,9 @@ class BegunCheck:
         """Give options, or take them back with None or an empty list."""
         self._read_given()
         self.options |= options
-        self.options = {name: one for name, one in self.options.items() if one not in (None, "", [], ())}
+        self.options = {
+            name: value for name, value in self.options.items() if value not in (None, "", [], ())
+        }
         if self.is_begun_here:
             replace_document(self.folder / _GIVEN, {"source": self._source, "options": self.options})
         self._found = None
@@ -270,10 +274,10 @@ class BegunCheck:
         """Each column, with the option that it is taken for, and why."""
         fields = self.fields
         found = {name: Decision("ignore", name, "") for name in self.table.columns}
-        for one in self.table.taken:
-            role = "id" if one.role == "item" else one.role
-            if role in ROLES and one.column in found:
-                found[one.column] = Decision(role, one.column, one.why)
+        for decision in self.table.taken:
+            role = "id" if decision.role == "item" else decision.role
+            if role in ROLES and decision.column in found:
+                found[decision.column] = Decision(role, decision.column, decision.why)
         for field in fields:
             found |= {name: Decision("fields", name, field.why) for name in field.columns}
         for name in self.options.get("ignore", ()):
@@ -282,16 +286,16 @@ class BegunCheck:
 
     def column_of(self, role: str) -> str | None:
         """The column that is used for an option."""
-        return next((one.column for one in self.columns() if one.role == role), None)
+        return next((decision.column for decision in self.columns() if decision.role == role), None)
 
     def take_column(self, column: str, role: str) -> None:
         """Say what a column is."""
         given: dict[str, Any] = {name: None for name in _SINGLE if self.options.get(name) == column}
         for name in _SEVERAL:
-            given[name] = [one for one in self.options.get(name, ()) if one != column]
+            given[name] = [name_given for name_given in self.options.get(name, ()) if name_given != column]
         # Variables that were proposed stay beside the one that is said, but not beside the label of a text.
         others = [] if role in ("gold", "coders") else self.fields
-        given["fields"] = [one.name for one in others if column not in one.columns]
+        given["fields"] = [field.name for field in others if column not in field.columns]
         given[role] = column if role in _SINGLE else [*given[role], column]
         self.give(**given)
 
@@ -312,7 +316,7 @@ class BegunCheck:
 
     def prepared(self) -> Check:
         """The check, with its study file written; prepared anew where a file or an option has changed."""
-        given = {name: one for name, one in self.options.items() if name in options_in(CheckOptions)}
+        given = {name: value for name, value in self.options.items() if name in options_in(CheckOptions)}
         if "codebook" in given:
             given["codebook"] = self.folder / given["codebook"]
         if self._prepared is None or self._prepared[0] != self._state(given):
@@ -335,7 +339,9 @@ class BegunCheck:
             if name == "codebook":
                 value = f"{self.folder.name}/{value}"
             if isinstance(value, list):
-                value = ", ".join(f'"{one}"' if "," in one else one for one in value)
+                value = ", ".join(
+                    f'"{value_part}"' if "," in value_part else value_part for value_part in value
+                )
             words += [f"--{name.replace('_', '-')}", str(value)]
         if self.folder.name != f"{self.source.stem}-check":
             words += ["--to", self.folder.name]

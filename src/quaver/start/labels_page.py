@@ -203,8 +203,8 @@ class _Labelling:
         labelled, check = work.labelled(), work.check
         report, methods = check.report(), self.begun.folder / "methods.md"
         texts = []
-        for name, one in (labelled.study.fields or {"": labelled.study}).items():
-            text = one.paper().methods_as("markdown")
+        for name, study in (labelled.study.fields or {"": labelled.study}).items():
+            text = study.paper().methods_as("markdown")
             texts.append(f"# {name}\n\n{text}" if name else text)
         replace_text(methods, "\n\n".join(texts))
         packed = Path(pack_study(check)[0])

@@ -28,12 +28,12 @@ async def model(page: StepPage) -> None:
     async def change(**options: Any) -> None:
         give(**options)
 
-    def choose(one: FoundModel) -> None:  # a key that was named for another address stays with that
-        give(model=one.model, base_url=one.base_url, key_from=None)
+    def choose(model: FoundModel) -> None:  # a key that was named for another address stays with that
+        give(model=model.model, base_url=model.base_url, key_from=None)
 
     with place:
-        titles = {index: f"{one.title} ({one.where})" for index, one in enumerate(found)}
-        index = next((n for n, one in enumerate(found) if (one.model, one.base_url) == chosen), None)
+        titles = {index: f"{model.title} ({model.where})" for index, model in enumerate(found)}
+        index = next((n for n, model in enumerate(found) if (model.model, model.base_url) == chosen), None)
         if index is None and found and chosen[0] is None:
             index = 0
         if found:
@@ -59,7 +59,7 @@ async def model(page: StepPage) -> None:
 
 
 def _other(page: StepPage) -> None:
-    services = [name for name, one in PRESETS.items() if one.needs_key]
+    services = [name for name, preset in PRESETS.items() if preset.needs_key]
     provider = ui.select(["an address", *services], value="an address", label="Provider")
     name = ui.input(label="Name of the model")
     url = ui.input(label="Address, up to /v1 (only where it is not the provider’s own)")
@@ -67,8 +67,8 @@ def _other(page: StepPage) -> None:
     key = ui.input(label="Key (only where the environment has none)", password=True)
     keep = ui.checkbox("Keep the key in the system’s keyring")
     plain = ui.checkbox("Send texts to this address although they are not encrypted (http://)")
-    for one in (provider, name, url, held, key):
-        one.props("outlined dense").classes("qv-wide")
+    for element in (provider, name, url, held, key):
+        element.props("outlined dense").classes("qv-wide")
     words("p", "A key is never written to the study’s folder and never shown on a page.").classes("qv-small")
 
     def take() -> bool:

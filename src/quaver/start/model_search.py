@@ -58,8 +58,8 @@ def found_models() -> list[FoundModel]:
         if provider in here:  # its address is that of a server on this machine
             continue
         where = f"{provider}, with the key in {variable}"
-        priced = [one for one in COMPARED if one.split("/")[0] in (provider, _PRICED.get(provider))]
-        result += [FoundModel(one, None, one.partition("/")[2], where, False) for one in priced]
+        priced = [name for name in COMPARED if name.split("/")[0] in (provider, _PRICED.get(provider))]
+        result += [FoundModel(name, None, name.partition("/")[2], where, False) for name in priced]
     return result
 
 
@@ -69,9 +69,9 @@ _PRICED: Final = {"gemini": "google"}
 def keys_held() -> dict[str, str]:
     """The providers whose keys the environment holds, each with the name of its variable."""
     return {
-        name: one.key
-        for name, one in PRESETS.items()
-        if one.needs_key and os.environ.get(one.key, "").strip()
+        name: preset.key
+        for name, preset in PRESETS.items()
+        if preset.needs_key and os.environ.get(preset.key, "").strip()
     }
 
 
@@ -86,7 +86,7 @@ def _places() -> Iterator[tuple[str, Preset, str]]:
 
 async def _listed(places: Iterable[tuple[str, Preset, str]]) -> list[FoundModel]:
     served = await asyncio.gather(*(_served(*place) for place in places))
-    return [one for some in served for one in some]
+    return [model for some in served for model in some]
 
 
 async def _served(name: str, preset: Preset, url: str) -> list[FoundModel]:
@@ -112,7 +112,7 @@ async def models_at(url: str, key: str = "") -> list[str]:
         async with HttpPool(1, _SECONDS, _SECONDS, proxies=False) as pool:
             reply = await pool.get(f"{url}/models", headers)
         listed: Any = json.loads(reply.content)["data"] if reply.status in SUCCESS else []
-        return [str(one["id"]) for one in listed[:_MOST_MODELS]]
+        return [str(entry["id"]) for entry in listed[:_MOST_MODELS]]
     except (aiohttp.ClientError, OSError, ValueError, TypeError, KeyError):
         return []
 

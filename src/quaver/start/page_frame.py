@@ -61,10 +61,10 @@ def framed(step: str, name: str = "") -> Iterator[None]:
         ui.link("All studies", "/").classes("qv-all")
     if name:
         with ui.element("nav").props('aria-label="Steps"').classes("qv-steps"), ui.element("ol"):
-            for number, (one, title) in enumerate(STEPS.items(), 1):
+            for number, (step_name, title) in enumerate(STEPS.items(), 1):
                 with ui.element("li"):
-                    link = ui.link(f"{number}. {title}", address(name, one))
-                    if one == step:
+                    link = ui.link(f"{number}. {title}", address(name, step_name))
+                    if step_name == step:
                         link.props('aria-current="step"')
     with ui.element("div").classes("qv-page"):
         yield

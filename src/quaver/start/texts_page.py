@@ -188,7 +188,7 @@ def _sheets(page: StepPage, sheets: Mapping[str, Sequence[str]], read: str) -> N
     if not (chosen := begun.options.get("sheet") or read):
         page.clear()
     words("p", "Which sheet holds the texts?").props["id"] = "which-sheet"
-    named = {one: f"{one}: {', '.join(filter(None, first[:_FIRST]))}" for one, first in sheets.items()}
+    named = {sheet: f"{sheet}: {', '.join(filter(None, first[:_FIRST]))}" for sheet, first in sheets.items()}
     ui.radio(named, value=chosen or None, on_change=take).props('aria-labelledby="which-sheet"')
 
 

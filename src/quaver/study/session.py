@@ -451,12 +451,12 @@ def open_studies(
     given = dict(functions or {})
     studies: dict[str, Study] = {}
     known: set[str] = set()
-    for name, one in studies_in(file).items():
-        studies[name] = Study.open(one, small=small)
+    for name, described in studies_in(file).items():
+        studies[name] = Study.open(described, small=small)
         models = {model.name for model in studies[name].spec.models}
         known |= models
         if own := {model: call for model, call in given.items() if model in models}:
-            studies[name] = Study.open(one, functions=own, small=small)
+            studies[name] = Study.open(described, functions=own, small=small)
     for name in given:
         if name not in known:
             raise UnknownName("model", name, sorted(known), where="functions")

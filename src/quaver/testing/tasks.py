@@ -31,4 +31,4 @@ def _read(labels: list[dict[str, Any]], level: Level = "nominal", explains: bool
     return task(answers, *known, level=level, explains=explains)
 
 
-TASKS: dict[str, tuple[LabelSet, Variant]] = {name: _read(**one) for name, one in CASES["tasks"].items()}
+TASKS: dict[str, tuple[LabelSet, Variant]] = {name: _read(**case) for name, case in CASES["tasks"].items()}

@@ -138,7 +138,7 @@ class TestEveryMeasure:
         if column in recipe(name).ordered_by:
             pytest.skip(f"what it measures is the order of {column}s")
         frame = noisy_annotations()
-        plain, other = (measured(name, one) for one in (frame, reversed_names(frame, column)))
+        plain, other = (measured(name, table) for table in (frame, reversed_names(frame, column)))
         assert summary(name, plain, ends=False) == summary(name, other, ends=False)
 
     def test_measures_each_cell_as_if_it_were_alone(self, name: str) -> None:

@@ -39,7 +39,7 @@ def model(name: str) -> Iterator[Model]:
 def test_requests_of_several_calls_get_a_response_for_each(model: Model) -> None:
     requests = [request(TEXTS[0], repeats=(0, 1, 2)), request(TEXTS[1]), request(TEXTS[2], repeats=(4, 5))]
     found = list(model.answer(iter(requests)))
-    assert {id(one) for one, _ in found} == {id(one) for one in requests}
+    assert {id(request) for request, _ in found} == {id(request) for request in requests}
     for one_asked, responses in found:
         assert len(responses) == len(one_asked.calls)
         assert all(isinstance(response, Response) for response in responses)

@@ -119,10 +119,13 @@ def _against(study: ViewedStudy, column: Column) -> int | None:
         return None
     wanted = prompts[1] if column.prompt == prompts[0] else prompts[0]
 
-    def apart(one: Column) -> tuple[bool, bool, bool]:
-        return one.model != column.model, one.decoding != column.decoding, one.repeat != column.repeat
+    def apart(other: Column) -> tuple[bool, bool, bool]:
+        return other.model != column.model, other.decoding != column.decoding, other.repeat != column.repeat
 
-    return min((one for one in study.snapshot.design.columns if one.prompt == wanted), key=apart).at
+    return min(
+        (column_shown for column_shown in study.snapshot.design.columns if column_shown.prompt == wanted),
+        key=apart,
+    ).at
 
 
 def _read(study: ViewedStudy, view: GridView, row: int, cells: dict[int, dict[str, Any]]) -> dict[str, Any]:
@@ -248,7 +251,14 @@ def _stored(study: ViewedStudy, db: Connection | None, column: Column, number: i
 
 def mark_document(study: ViewedStudy, mark: Mark) -> dict[str, Any]:
     """A mark as the page gets it."""
-    column = next((one.at for one in study.snapshot.design.columns if mark.place == one.place), None)
+    column = next(
+        (
+            column_shown.at
+            for column_shown in study.snapshot.design.columns
+            if mark.place == column_shown.place
+        ),
+        None,
+    )
     return {**asdict(mark), "column": column}
 
 

@@ -107,7 +107,7 @@ class Viewer:
 
     def pulse(self, given: Given) -> dict[str, Any]:
         """What changes while studies are looked at."""
-        return {"studies": {name: overview_document.pulse(one) for name, one in self.studies.items()}}
+        return {"studies": {name: overview_document.pulse(study) for name, study in self.studies.items()}}
 
     def set_who(self, given: Given) -> dict[str, Any]:
         """Set the name under which marks are made from now on."""

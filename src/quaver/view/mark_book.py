@@ -121,13 +121,13 @@ class MarkBook:
 
     def add_all(self, some: Sequence[Mapping[str, Any]], who: str, when: str | None = None) -> list[Mark]:
         """Add marks, all or none."""
-        marks = [self._made(one, who, when) for one in some]
+        marks = [self._made(mark, who, when) for mark in some]
         self._write(marks)
         return marks
 
     def remove(self, name: str) -> Mark | None:
         """Take a mark back; None where there is no such mark."""
-        mark = next((one for one in self.marks() if one.id == name), None)
+        mark = next((mark for mark in self.marks() if mark.id == name), None)
         if mark is not None:
             self._write([replace(mark, removed=True, when=now())])
         return mark

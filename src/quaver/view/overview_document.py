@@ -87,7 +87,10 @@ def design_document(study: ViewedStudy, given: Given | None = None) -> dict[str,
     """Labels, columns and what they are made of, from which the page makes legends and menus."""
     snapshot, design = study.snapshot, study.snapshot.design
     asked = [design.variants_by_id[name] for name in design.prompts]
-    variants = [{"id": one.id, "instruction": one.instruction, "factors": one.factors} for one in asked]
+    variants = [
+        {"id": variant.id, "instruction": variant.instruction, "factors": variant.factors}
+        for variant in asked
+    ]
     names = Results({"variants": variants}, pl.DataFrame(), ())
     has = {
         "gold": snapshot.gold.null_count() < len(snapshot.gold),
@@ -101,7 +104,8 @@ def design_document(study: ViewedStudy, given: Given | None = None) -> dict[str,
         "statuses": STATUSES,
         "evaluators": design.evaluators,
         "prompts": [
-            {"id": one.id, "short": names.prompt_words(one.id), "factors": dict(one.factors)} for one in asked
+            {"id": variant.id, "short": names.prompt_words(variant.id), "factors": dict(variant.factors)}
+            for variant in asked
         ],
         "levels": names.level_words,
         "columns": [column._asdict() for column in design.columns],

@@ -226,7 +226,7 @@ class Scope:
         whole = pl.lit(True)
         for term in terms:
             if term["op"]:
-                values = [_value(one, may_be_open=True) for one in re.findall(_VALUE, term["values"])]
+                values = [_value(value, may_be_open=True) for value in re.findall(_VALUE, term["values"])]
                 holds = self._term(_value(term["field"]).text, term["op"], values)
             else:
                 holds = self._words(_value(term["words"]))
@@ -288,14 +288,14 @@ class Scope:
         """
         labels = self._design.labels.labels if name in _OF_LABELS else ()
         known = [label.code for label in labels] or self.column(name).drop_nulls().unique(maintain_order=True)
-        forms = [*((one, one) for one in known), *((label.name, label.code) for label in labels)]
-        forms += [(short_name(one), one) for one in known if name == "prompt"]
+        forms = [*((code, code) for code in known), *((label.name, label.code) for label in labels)]
+        forms += [(short_name(code), code) for code in known if name == "prompt"]
         wanted = value.text.lower()
         if value.open:
-            found = [one for form, one in forms if form.lower().startswith(wanted)]
+            found = [code for form, code in forms if form.lower().startswith(wanted)]
         else:
-            found = [one for form, one in forms if form == value.text]
-            found = found[:1] or [one for form, one in forms if form.lower() == wanted]
+            found = [code for form, code in forms if form == value.text]
+            found = found[:1] or [code for form, code in forms if form.lower() == wanted]
         if not found:
             raise _unknown(value.text, dict.fromkeys(form for form, _ in forms), name)
         return column.cast(pl.String).is_in(found)

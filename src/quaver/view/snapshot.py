@@ -93,7 +93,11 @@ class Design:
     @cached_property
     def column_of_call(self) -> dict[tuple[int, int], int]:
         """The number of a column by the number of its condition and the repeat."""
-        calls = [(at, repeat) for at, one in enumerate(self.conditions) for repeat in range(one.repeats)]
+        calls = [
+            (at, repeat)
+            for at, condition in enumerate(self.conditions)
+            for repeat in range(condition.repeats)
+        ]
         return {call: column for column, call in enumerate(calls)}
 
     @property

@@ -137,7 +137,7 @@ class Drift:
     def _learn(self, rows: Sequence[Mapping[int, CanaryAnswer]]) -> None:
         """Take in the first occasion's answers, row by row."""
         self._shares = SHARES[any(answer.response.tokens for row in rows for answer in row.values())]
-        for name in (one for one in _MOVED if one in self._shares):
+        for name in (name for name in _MOVED if name in self._shares):
             values = np.full((len(rows), len(self._canary.pool)), nan)
             for index, row in enumerate(rows):
                 values[index, list(row)] = self._values(name, list(row.values()))
@@ -178,7 +178,11 @@ class Drift:
             self._configurations |= named
             return []
         kinds = {configuration.partition(" ")[0] for configuration in self._configurations}
-        return sorted(one for one in named - self._configurations if one.partition(" ")[0] in kinds)
+        return sorted(
+            configuration
+            for configuration in named - self._configurations
+            if configuration.partition(" ")[0] in kinds
+        )
 
 
 _WORDS: Mapping[Aspect, str] = {
@@ -282,9 +286,9 @@ def alarms_of(
     """Every reason for an alarm about one model; one that was given stays, whatever comes later."""
     alarms: dict[str, Alarm] = {}
     first = asked[0]["identities"].get(model)
-    for one, occasion in zip(asked, occasions, strict=True):
-        since, number = one["time"], occasion.number
-        if (identity := one["identities"].get(model)) != first:
+    for look, occasion in zip(asked, occasions, strict=True):
+        since, number = look["time"], occasion.number
+        if (identity := look["identities"].get(model)) != first:
             alarms.setdefault(
                 "identity", Alarm(model, "identity", since, number, f"another model is asked: {identity}")
             )

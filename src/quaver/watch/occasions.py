@@ -83,7 +83,7 @@ class Canary:
         """The parts as positions in the pool; a part begins anew where a small pool ends."""
         size, prompts = len(self.pool), min(self.options.prompts, len(self.pool))
         count = -(-size // prompts)
-        return [[(part * prompts + one) % size for one in range(prompts)] for part in range(count)]
+        return [[(part * prompts + offset) % size for offset in range(prompts)] for part in range(count)]
 
     def asked_at(self, look: int) -> list[int]:
         """The positions in the pool that a look asks, from 1; all of them on the first occasion, 0."""
@@ -242,13 +242,13 @@ class Occasions:
         Returns:
             How that ended: ``finished``, or with what the budget lacks.
         """
-        identities = {one: model.identity() for one, model in self._models.items()}
+        identities = {name: model.identity() for name, model in self._models.items()}
         plan = Plan(self._experiment, identities, occasion=name)
         asked = {
-            one: list(self._requests(plan, one, occasion, some, numbers)) for one, some in prompts.items()
+            name: list(self._requests(plan, name, occasion, some, numbers)) for name, some in prompts.items()
         }
         total = sum(map(len, asked.values()))
-        requests = {one: iter(some) for one, some in asked.items() if some}
+        requests = {name: iter(some) for name, some in asked.items() if some}
         return collect(requests, self._models, self.store, Progress(total, 0), budget=self._budget).ended
 
     def _requests(

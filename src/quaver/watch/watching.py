@@ -148,7 +148,9 @@ class _Look:
         thresholds = drift.thresholds()
         if any(reached(occasion, thresholds) for occasion in occasions):
             return []
-        return [one for one in drift.suspects() if one not in part][: self.canary.options.confirmed]
+        return [suspect for suspect in drift.suspects() if suspect not in part][
+            : self.canary.options.confirmed
+        ]
 
     def _drift(self, model: str, occasions: Sequence[Mapping[str, Any]]) -> tuple[Drift, list[Occasion]]:
         """A model's drift over some occasions from the first one on."""
@@ -165,5 +167,5 @@ class _Look:
             alarms += alarms_of(name, self.known, found[name], drift.thresholds())
         self.now["alarms"] = [f"{alarm.model}: {alarm.words}" for alarm in alarms]
         self._write()
-        times = [one["time"] for one in self.known]
+        times = [look["time"] for look in self.known]
         return Looked(self.source.spec.name, times, found, alarms, self.files.path)

@@ -94,7 +94,7 @@ class Batching:
                 continue
             known = {batch.id for batch in self._batches.rows()}
             self._write(model, sources[model], left, budget)
-            for batch in [one for one in self._batches.rows() if one.id not in known]:
+            for batch in [batch for batch in self._batches.rows() if batch.id not in known]:
                 self._say(batch)
                 if model not in self.held:
                     self._guarded(batch, self._advance)
@@ -208,7 +208,7 @@ class Batching:
 
     def _find(self, batch: Batch, service: BatchService) -> None:
         """Look for a batch whose start was not answered; it may be sent again if it did not arrive."""
-        known = {one.remote for one in self._batches.rows(open_only=False) if one.remote}
+        known = {batch.remote for batch in self._batches.rows(open_only=False) if batch.remote}
         found = service.started(batch.name, batch.sent - _CLOCKS_DIFFER, batch.requests, known)
         if found:
             self._batches.change(batch, remote=found[0], state="running", note=None, refused=0)

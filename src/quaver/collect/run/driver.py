@@ -66,7 +66,7 @@ def collect(
         left = list(asked)
         while left:  # again, if the budget now has room for a request that it refused
             _ask([asked[name] for name in left], writer, budget, failures, is_over)
-            left = [name for name, one in asked.items() if one.feed.is_refused and name not in failures]
+            left = [name for name, model in asked.items() if model.feed.is_refused and name not in failures]
     if failures and not (is_pilot and progress.given_up.keys() == failures.keys()):
         raise _failure(failures, progress)
     if spill.failed:

@@ -61,7 +61,9 @@ class Feed:
         """Add the follow-ups of answers that have been stored."""
         if self._following is None:
             return
-        more = [one for request, responses in group for one in self._following(request, responses)]
+        more = [
+            following for request, responses in group for following in self._following(request, responses)
+        ]
         with self._changed:
             self._unstored -= len(group)
             self._next.extend(more)

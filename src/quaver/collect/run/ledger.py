@@ -123,7 +123,7 @@ def ledger(store: Store) -> list[Entry]:
 
 def _check_numbers(store: Store, row: Sequence[Any]) -> None:
     """Refuse totals that are not numbers."""
-    odd = [one for one in row if not isinstance(one, int | float) or not abs(one) < _MOST]
+    odd = [number for number in row if not isinstance(number, int | float) or not abs(number) < _MOST]
     if odd:
         raise StoreError(
             "the totals of the stored answers are damaged",
@@ -219,15 +219,15 @@ def without_words(entries: Iterable[Entry]) -> list[str]:
         counted = {"calls": entry.calls, "speechless": int(entry.speechless), "empty": int(entry.empty)}
         sums[entry.model] += Counter(counted if entry.placed else {})
     speechless = [
-        f"{one['speechless']:,} answers of {model} stopped while it was thinking: raise `max_tokens`"
-        for model, one in sums.items()
-        if one["speechless"]
+        f"{tally['speechless']:,} answers of {model} stopped while it was thinking: raise `max_tokens`"
+        for model, tally in sums.items()
+        if tally["speechless"]
     ]
     return speechless + [
-        f"{one['empty']:,} of {one['calls']:,} answers of {model} are empty (a tool call, a refusal or the "
-        "chat template may be the cause); they have the status `empty` and no label"
-        for model, one in sums.items()
-        if one["empty"]
+        f"{tally['empty']:,} of {tally['calls']:,} answers of {model} are empty (a tool call, a refusal or "
+        "the chat template may be the cause); they have the status `empty` and no label"
+        for model, tally in sums.items()
+        if tally["empty"]
     ]
 
 

@@ -142,7 +142,11 @@ class _Given:
         """The original request, even if the model returns a copy."""
         found = self.outstanding.pop(id(request), None)
         if found is None and isinstance(request, Request):
-            same = (one for one, asked in list(self.outstanding.items()) if asked.calls == request.calls)
+            same = (
+                request_id
+                for request_id, asked in list(self.outstanding.items())
+                if asked.calls == request.calls
+            )
             found = self.outstanding.pop(next(same, 0), None) or self._part(request.calls)
         return found
 

@@ -162,14 +162,15 @@ class Writer:
         self._took = time.monotonic() - began
         written: list[Answered] = []
         for model, group, _ in kept:
-            stored = [_as_stored(one, unfit) for one in group] if unfit else group
+            stored = [_as_stored(answer, unfit) for answer in group] if unfit else group
             self._asked[model].feed.stored(stored)
             written += stored
         self._progress.count(written)
         spent = self._budget.spent
         self._progress.tokens, self._progress.money = spent.tokens, spent.money
         self._journal.stored(
-            [one for one in written if any(response.finish == "error" for response in one[1])], self._progress
+            [answer for answer in written if any(response.finish == "error" for response in answer[1])],
+            self._progress,
         )
 
     def close(self) -> None:

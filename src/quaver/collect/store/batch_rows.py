@@ -42,11 +42,11 @@ class StoredBatches:
             store.insert_many(
                 "INSERT INTO batch_requests (batch, id, position, messages, seed, terms) VALUES {rows}",
                 (
-                    (number, name, index, one.messages, one.seed, one.terms)
-                    for index, (name, one) in enumerate(zip(names, requests, strict=True))
+                    (number, name, index, request.messages, request.seed, request.terms)
+                    for index, (name, request) in enumerate(zip(names, requests, strict=True))
                 ),
             )
-            calls = [(number, name, *one.calls[0]) for name, one in zip(names, requests, strict=True)]
+            calls = [(number, name, *request.calls[0]) for name, request in zip(names, requests, strict=True)]
             store.insert_many("INSERT INTO batch_calls VALUES {rows}", calls)
 
         store.write_at_once(write)
@@ -75,7 +75,7 @@ class StoredBatches:
             FROM batch_requests r JOIN batch_calls c ON c.batch = r.batch AND c.id = r.id
             WHERE r.batch = ? AND r.outcome IS NULL ORDER BY r.position"""
         for name, messages, seed, terms, *call in self._store.rows(sql, (batch.id,)):
-            prompt = Prompt(tuple(Message(*one) for one in json.loads(messages)), "", "")
+            prompt = Prompt(tuple(Message(*message) for message in json.loads(messages)), "", "")
             decoding, choices, schema = decoding_of(terms)
             yield name, Request(batch.model, prompt, decoding, choices, seed, (Call(*call),), schema)
 

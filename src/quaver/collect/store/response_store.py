@@ -161,7 +161,7 @@ class Store(Database):
             first = [receipt.seed - receipt.calls[0].repeat for receipt in receipts]
             about[3] = [first[index] + call.repeat for index, call in zip(of, calls, strict=True)]
         *others, seeds, received = about
-        kept = [checksum_of_new(*one) for one in zip(seeds, received, rows, strict=True)]
+        kept = [checksum_of_new(*row) for row in zip(seeds, received, rows, strict=True)]
         keys = [call.key for call in calls]
         columns = [keys, *others, kept, seeds, received, *zip(*rows, strict=True)]
         self._add(columns, calls, placed=placed)
@@ -403,5 +403,7 @@ def _served(columns: Sequence[Sequence[Any]], hosts: Mapping[int, str]) -> list[
     models, prints = (columns[place] for place in _SERVED)
     if not (hosts or any(models) or any(prints)):
         return []
-    snapshots = [" ".join(map(str, filter(None, one))) or None for one in zip(models, prints, strict=True)]
+    snapshots = [
+        " ".join(map(str, filter(None, served))) or None for served in zip(models, prints, strict=True)
+    ]
     return [list(map(hosts.get, columns[3])), snapshots]

@@ -127,7 +127,7 @@ def text_of(line: bytes) -> Any:
 
 def document_of(group: Sequence[Receipt]) -> tuple[list[str], list[tuple[Any, ...]]]:
     """What a line has about receipts: their terms, and the receipts with the places of their terms."""
-    places = {terms: index for index, terms in enumerate(dict.fromkeys([one.terms for one in group]))}
+    places = {terms: index for index, terms in enumerate(dict.fromkeys([request.terms for request in group]))}
     rest = [
         (source, messages, seed, received, places[under], [(*call,) for call in calls], rows)
         for source, messages, seed, received, under, calls, rows in group  # plain tuples are fastest to write
@@ -292,7 +292,7 @@ class SpillFile:
                 group = receipts_of(document)
             except (ValueError, TypeError, IndexError, KeyError):  # the first line, or not Quaver's
                 continue
-            yield from (one for one in group if one.source in self.sources)
+            yield from (receipt for receipt in group if receipt.source in self.sources)
 
     def _documents(self) -> Iterator[Any]:
         if not self._path.exists():

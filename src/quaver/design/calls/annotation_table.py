@@ -56,7 +56,7 @@ def read_imported(spec: StudySpec, source: Positions) -> tuple[Experiment, pl.Da
     _check_columns(asked, rows[0], source)
     labels = spec.task.label_set()
     cells = _cells(asked, rows)
-    variants = {one.id: one for one in _variants(asked, cells, rows, labels, source)}
+    variants = {variant.id: variant for variant in _variants(asked, cells, rows, labels, source)}
     golds = [field.gold for field in spec.task.fields.values() if field.gold]
     items = _items(asked, rows, labels, [name for gold in golds for name in gold.sources])
     if isinstance(labels, Codebook):
@@ -153,7 +153,7 @@ def _cells(spec: AnnotationsSpec, rows: Sequence[Row]) -> pl.DataFrame:
         ]
         if len(spec.confidence) > 1:
             sure = [_confidence(name, rows) for name in spec.confidence]
-            given = [one.with_columns(confidence=own) for one, own in zip(given, sure, strict=True)]
+            given = [frame.with_columns(confidence=own) for frame, own in zip(given, sure, strict=True)]
         frame = pl.concat(given).filter(pl.col("text") != "").sort("row", maintain_order=True)
     elif spec.repeats_in_order:
         frame = frame.with_columns(repeat=pl.int_range(pl.len()).over(_PLACE[:-1]).cast(pl.String))
@@ -193,7 +193,7 @@ def _variants(
     firsts: dict[str, Row] = {}
     for at, name in distinct.select("", " ").iter_rows():
         first, row = firsts.setdefault(name, rows[at]), rows[at]
-        if moved := next((one for one in said if row.text(one) != first.text(one)), None):
+        if moved := next((column for column in said if row.text(column) != first.text(column)), None):
             raise ItemError(
                 f"the variant {name!r} has two values of {moved!r}",
                 where=row.where,
@@ -237,9 +237,9 @@ def _frame(
     columns: dict[str, Any] = {
         **{name: cells[name] for name in _PLACE},
         "evaluator": [IMPORTED] * cells.height,
-        "label": [one.label for one in read],
-        "status": [one.status for one in read],
-        "reason": [one.reason for one in read],
+        "label": [annotation.label for annotation in read],
+        "status": [annotation.status for annotation in read],
+        "reason": [annotation.reason for annotation in read],
         "gold": [golds[item] for item in cells["item"]],
     }
     if "confidence" in cells:

@@ -82,9 +82,9 @@ def request_keys(
     state.update(b"".join([_bytes(*message) for message in messages]) + _number(occurrence))
     shared, keys = state.digest(), []
     for repeat in range(repeats):
-        one = state.copy()
-        one.update(_number(repeat))
-        keys.append(one.digest())
+        digest = state.copy()
+        digest.update(_number(repeat))
+        keys.append(digest.digest())
     return shared, keys
 
 
@@ -160,8 +160,8 @@ class Plan:
             calls = [call for request in chunk for call in request.calls]
             yield from calls
             done = stored([call.key for call in calls])
-            for one in self._following_stored(chunk, done):
-                yield from one.calls
+            for request in self._following_stored(chunk, done):
+                yield from request.calls
 
     def following(self, request: Request, responses: Sequence[Response]) -> list[Request]:
         """The follow-ups that quote these answers; an error has none."""
@@ -376,12 +376,12 @@ def joined(prompt: Prompt) -> str:
     return "\x1e".join(content for _, content in prompt.messages)
 
 
-def _shared(one: str, other: str) -> int:
+def _shared(first: str, other: str) -> int:
     """Length of the common beginning, by bisection: comparing slices is much faster than characters."""
-    low, high = 0, min(len(one), len(other))
+    low, high = 0, min(len(first), len(other))
     while low < high:
         middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
+        if first[low:middle] == other[low:middle]:
             low = middle
         else:
             high = middle - 1

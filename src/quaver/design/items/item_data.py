@@ -131,17 +131,17 @@ def _of_frame(data: Any, where: str) -> dict[str, list[Any]]:
 
 def _of_list(data: Sequence[Any], where: str) -> dict[str, list[Any]]:
     """A list of texts, or of mappings, which may leave columns out."""
-    if all(isinstance(one, Mapping) for one in data):
-        names = dict.fromkeys(str(name) for one in data for name in one)
-        rows = [{str(name): value for name, value in one.items()} for one in data]
+    if all(isinstance(record, Mapping) for record in data):
+        names = dict.fromkeys(str(name) for record in data for name in record)
+        rows = [{str(name): value for name, value in record.items()} for record in data]
         return {name: [row.get(name) for row in rows] for name in names}
-    for number, one in enumerate(data, start=1):
-        if not isinstance(one, str):
+    for number, text in enumerate(data, start=1):
+        if not isinstance(text, str):
             raise ItemError(
                 "this list is neither one of texts nor one of mappings",
                 where=f"{where}: row {number}",
                 expected="a text" if isinstance(data[0], str) else "a mapping of columns",
-                found=excerpt(one),
+                found=excerpt(text),
             )
     return {TEXT: list(data)}
 
@@ -179,7 +179,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, Mapping):
-        return {str(name): _plain(one) for name, one in value.items()}
+        return {str(name): _plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple | set | pl.Series):
         return list(map(_plain, value))
     if hasattr(value, "tolist"):  # a number or an array of NumPy

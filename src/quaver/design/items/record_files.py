@@ -46,7 +46,7 @@ def records_in(path: Path) -> tuple[Any, list[dict[str, Any]]]:
         )
     lists = [document]
     if isinstance(document, dict):
-        lists = [one for one in document.values() if isinstance(one, list) and one]
+        lists = [value for value in document.values() if isinstance(value, list) and value]
     records = lists[0] if len(lists) == 1 else document
     if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
         raise ItemError(
@@ -63,7 +63,7 @@ def table_records(records: Sequence[Placed]) -> list[Placed]:
     """The records as rows; of a log of lm-evaluation-harness or OpenAI's evals, what a table needs of it."""
     first = records[0][1] if records else {}
     if {"doc_id", "filtered_resps"} <= first.keys():
-        return [(at, _of_harness(one)) for at, one in records]
+        return [(at, _of_harness(record)) for at, record in records]
     if isinstance(first.get("spec"), dict) and "completion_fns" in first["spec"]:
         return _of_evals(first["spec"], records[1:])
     return list(records)
@@ -77,8 +77,8 @@ def _of_harness(record: Mapping[str, Any]) -> dict[str, Any]:
     {'item': 3, 'answer': 1, 'gold': '1', 'filter': None}
     """
     answer: Any = record["filtered_resps"]
-    if answer and all(isinstance(one, list) and len(one) == 2 for one in answer):
-        scores = [float(one[0]) for one in answer]
+    if answer and all(isinstance(answer_pair, list) and len(answer_pair) == 2 for answer_pair in answer):
+        scores = [float(answer_pair[0]) for answer_pair in answer]
         answer = scores.index(max(scores))
     found = {"item": record["doc_id"], "answer": answer, "gold": record.get("target")}
     doc = record.get("doc")
@@ -140,7 +140,7 @@ def unpacked(path: Path) -> Iterator[Path]:
 
 
 def _only(path: Path, archive: zipfile.ZipFile) -> str:
-    names = [one for one in archive.namelist() if not one.endswith("/") and "__MACOSX" not in one]
+    names = [name for name in archive.namelist() if not name.endswith("/") and "__MACOSX" not in name]
     if len(names) != 1:
         raise ItemError(
             "this archive does not hold one table",

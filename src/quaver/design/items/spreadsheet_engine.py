@@ -58,7 +58,7 @@ def lines(path: str, wanted: str, most_bytes: int, most_cells: int, most_sheets:
     found = [wanted] if wanted in names else []
     read = wanted if found else ""
     if not wanted:
-        kinds = {one.name: one.visible for one in book.sheets_metadata}
+        kinds = {sheet.name: sheet.visible for sheet in book.sheets_metadata}
         heights = {name: book.get_sheet_by_name(name).height for name in names}
         found = [name for name in names if heights[name] > 1]  # a header and a row; a note has one cell
         found = found or [name for name in names if heights[name]]

@@ -51,7 +51,9 @@ def write_statistics(source: Path, target: Path, heads: Sequence[str], rows: Seq
         return
     frame, meta = _read(source, user_missing=True, disable_datetime_conversion=True)
     kinds = meta.readstat_variable_types  # Stata's of the same width, where a cell is no missing value
-    frame = frame.cast({one.name: _WIDTHS[kinds[one.name]] for one in frame if one.dtype.is_integer()})
+    frame = frame.cast(
+        {column.name: _WIDTHS[kinds[column.name]] for column in frame if column.dtype.is_integer()}
+    )
     names, labels = _names(heads, frame.columns), dict(meta.variable_value_labels)
     new = pl.DataFrame(rows, schema=names, orient="row", infer_schema_length=None)
     for name in names:

@@ -311,7 +311,7 @@ def _json(path: Path, _: dict[str, Any]) -> list[Row]:
 
 
 def _rows_of(records: list[tuple[int, dict[str, Any]]], file: str, place: str) -> list[Row]:
-    rows = [Row(one.items(), file, f"{place}{at}") for at, one in table_records(records)]
+    rows = [Row(record.items(), file, f"{place}{at}") for at, record in table_records(records)]
     columns = dict.fromkeys(name for row in rows for name in row)
     odd = next((name for name in columns if _HALF.search(name)), None)
     if odd is not None:
@@ -398,7 +398,7 @@ FORMATS: dict[str, _Reader] = {
 def _nearest_file(path: Path) -> str:
     """The file of a similar name in the same folder, as a question; empty where there is none."""
     try:
-        guess = nearest(path.name, [one.name for one in path.parent.iterdir()])
+        guess = nearest(path.name, [file.name for file in path.parent.iterdir()])
     except OSError:
         return ""
     return f"did you mean {guess!r}? " if guess else ""

@@ -101,7 +101,7 @@ def _typos(match: re.Match[str]) -> Sequence[str]:
         made += [head + beside + tail for beside in _BESIDE[letter.lower()]]
         if index + 1 < len(word) - 1:
             made.append(head + tail[0] + letter + tail[1:])
-    return [one for one in dict.fromkeys(made) if one != word]
+    return [typo for typo in dict.fromkeys(made) if typo != word]
 
 
 def _cased(match: re.Match[str]) -> Sequence[str]:

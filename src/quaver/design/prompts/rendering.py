@@ -106,7 +106,7 @@ class PromptWriter:
 
     def _part(self, part: str, values: Mapping[str, Any], where: str) -> str:
         if part == "question":  # the instruction and, if there is one, the postfix below it
-            return "\n".join(one for one in (values["instruction"], values["postfix"]) if one)
+            return "\n".join(part for part in (values["instruction"], values["postfix"]) if part)
         return render(getattr(self._variant, part), values, where=f"{where}: {part}")
 
     def _options(self, item: Item) -> Listed:

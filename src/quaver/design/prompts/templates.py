@@ -69,8 +69,8 @@ def _listed(context: EvalContext, parts: Any, between: str = "", attribute: Any 
     """Parts in a row; in quotation marks where one holds what stands between them, such as a comma."""
     shown = list(parts)
     sign = between.strip()
-    if sign and attribute is None and any(sign in one for one in shown if isinstance(one, str)):
-        shown = [f'"{one}"' for one in shown]
+    if sign and attribute is None and any(sign in value for value in shown if isinstance(value, str)):
+        shown = [f'"{value}"' for value in shown]
     return _joined(context, shown, between, attribute)
 
 

@@ -102,7 +102,7 @@ def translated(
     first, kind, place = complaints[index], kinds[index], places[index]
     where_it_is = [*prefix, *place]
     counted = {
-        one for one, of in zip(places, kinds, strict=True) if {kind, of} != {"extra_forbidden", "missing"}
+        place for place, of in zip(places, kinds, strict=True) if {kind, of} != {"extra_forbidden", "missing"}
     }
     more = f" (and {len(counted) - 1} more)" if len(counted) > 1 else ""
     if kind == "extra_forbidden":
@@ -126,7 +126,9 @@ def translated(
     subject = "value"
     if place[-1:] == ("[key]",):
         subject, where_it_is = "key", where_it_is[:-2]
-    expected = expectation([one for one, at in zip(complaints, places, strict=True) if at == place])
+    expected = expectation(
+        [complaint for complaint, at in zip(complaints, places, strict=True) if at == place]
+    )
     return SpecError(
         f"this {subject} does not fit{more}",
         where=where(*where_it_is),
@@ -192,7 +194,7 @@ def _example(name: str, info: FieldInfo | None) -> str | None:
     values, parts = [*(info.examples or ())], _models_in(info.annotation)
     if not values and parts:
         fields = parts[0].model_fields.items()
-        needed = {key: one.examples[0] for key, one in fields if one.examples and one.is_required()}
+        needed = {key: field.examples[0] for key, field in fields if field.examples and field.is_required()}
         values = [needed] if needed else []
     if not values and isinstance(info.default, str | int | float) and info.default != "":
         values = [info.default]

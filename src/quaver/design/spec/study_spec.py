@@ -172,7 +172,7 @@ class StudySpec(Part):
     @classmethod
     def _one_variable(cls, given: tuple[EvaluatorSpec, ...]) -> tuple[EvaluatorSpec, ...]:
         """Two fields of an answer are two variables, and each has a verdict of its own."""
-        readers = [one for one in given if one.use in ("json_field", "field_logprob")]
+        readers = [evaluator for evaluator in given if evaluator.use in ("json_field", "field_logprob")]
         fields = dict.fromkeys(str(reader.options.get("field", "label")) for reader in readers)
         if len(fields) > 1:
             shown = ", ".join(f"{name}: {{labels: …}}" for name in fields)
@@ -197,9 +197,11 @@ class StudySpec(Part):
                 result[name] = parameters
                 continue
             points = written_out(str(name), parameters)
-            grid = tuple(one for one in GRID_SETTINGS if isinstance(parameters.get(one), list | tuple))
+            grid = tuple(
+                setting for setting in GRID_SETTINGS if isinstance(parameters.get(setting), list | tuple)
+            )
             try:
-                result |= {point: DecodingSpec.of_grid(one, grid) for point, one in points.items()}
+                result |= {point: DecodingSpec.of_grid(value, grid) for point, value in points.items()}
             except ValidationError:  # reported below, with its place
                 result[name] = next(iter(points.values()))
         return result
@@ -209,10 +211,12 @@ class StudySpec(Part):
     def _some_decoding(cls, decoding: dict[str, DecodingSpec]) -> dict[str, DecodingSpec]:
         if not decoding:
             raise ValueError("no decoding is given")
-        for name, one in decoding.items():
-            cuts = {"top_p": one.top_p < 1, "top_k": one.top_k > 0, "min_p": one.min_p > 0}
+        for name, settings in decoding.items():
+            cuts = {"top_p": settings.top_p < 1, "top_k": settings.top_k > 0, "min_p": settings.min_p > 0}
             for parameter, is_set in cuts.items():
-                if is_set and not one.temperature and not one.grid:  # in a grid it may have no effect
+                if (
+                    is_set and not settings.temperature and not settings.grid
+                ):  # in a grid it may have no effect
                     problem = (
                         f"temperature 0 takes the most likely token, whatever {parameter} keeps: raise the "
                         f"temperature, or leave {parameter} out"
@@ -277,7 +281,7 @@ class StudySpec(Part):
         if self.has_labels_only:
             return self
         parts: dict[tuple[str, ...], LabelledSpec] = {("task", "labels"): self.task}
-        parts |= {("task", "fields", name, "labels"): one for name, one in self.task.fields.items()}
+        parts |= {("task", "fields", name, "labels"): field for name, field in self.task.fields.items()}
         for loc, part in parts.items():
             given = self.prompt.answers if part is self.task else {}
             answers = {label.code: given.get(label.code, label.name or label.code) for label in part.labels}

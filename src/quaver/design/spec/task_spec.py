@@ -43,7 +43,7 @@ def with_labels_alike(document: Any) -> Any:
     task = document.get("task") if isinstance(document, Mapping) else None
     given = task.get("labels") if isinstance(task, Mapping) else None
     listed = given if isinstance(given, list | tuple) else ()
-    codes = [one.get("code") if isinstance(one, Mapping) else one for one in listed]
+    codes = [label.get("code") if isinstance(label, Mapping) else label for label in listed]
     written = {composed(code): code for code in codes if isinstance(code, str) and not code.isascii()}
     if not written:
         return document

@@ -176,7 +176,7 @@ def _levels(given: Any) -> Any:
     """``{factor: level}`` as ``{factor: [level]}``."""
     if not isinstance(given, dict):
         return given
-    return {name: one if isinstance(one, list | tuple) else [one] for name, one in given.items()}
+    return {name: level if isinstance(level, list | tuple) else [level] for name, level in given.items()}
 
 
 Only = Annotated[
@@ -206,8 +206,8 @@ def distinct(kind: str) -> AfterValidator:
     """Refuses a list in which something stands twice."""
 
     def checked(given: Any) -> Any:
-        shown = [f"{one:g}" if isinstance(one, float) else repr(one) for one in given]
-        if twice := [one for index, one in enumerate(shown) if one in shown[:index]]:
+        shown = [f"{level:g}" if isinstance(level, float) else repr(level) for level in given]
+        if twice := [level for index, level in enumerate(shown) if level in shown[:index]]:
             raise ValueError(f"the {kind} {twice[0]} is given twice")
         return given
 

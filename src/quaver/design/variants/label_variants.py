@@ -153,8 +153,14 @@ def _in_orders(
     name: str, ordered: Callable[..., Variant], orders: Mapping[str, Sequence[str]]
 ) -> list[LevelOfFactor]:
     return [
-        level(one, None if one == ORIGINAL else partial(ordered, order), 1, family=name, order=list(order))
-        for one, order in orders.items()
+        level(
+            order_name,
+            None if order_name == ORIGINAL else partial(ordered, order),
+            1,
+            family=name,
+            order=list(order),
+        )
+        for order_name, order in orders.items()
     ]
 
 

@@ -139,8 +139,8 @@ def ece_shift(data: MeasureInput, *, bins: int = 10) -> Iterator[Estimate]:
         mass = data.numbers("mass_coverage", within=(0.0, 1.0 + 1e-6))
         raw = None if mass is None or normalised is None else np.minimum(normalised * mass, 1.0)
     for cell in data.cells(raters=("repeat",), within=("model", "variant", "decoding"), gold=True):
-        one, other = arranged(normalised, cell), arranged(raw, cell)
-        both = graded(cell, one, other), graded(cell, other, one)
+        first, other = arranged(normalised, cell), arranged(raw, cell)
+        both = graded(cell, first, other), graded(cell, other, first)
         absent = raw is None and both[0].reason == "no confidences"
         statistic = Statistic(
             method="|ECE of raw − ECE of normalised token confidence|, mean over conditions, "
@@ -163,8 +163,8 @@ def _shift(cell: Cell, statistic: Statistic, both: tuple[Graded, Graded], bins: 
             for part in both
         )
         errors.append([calibration_error(cell, Statistic(method="ECE"), part, bins) for part in some])
-    each = np.array([[one.number, other.number] for one, other in errors])
-    apart = [ends for one, other in errors if (ends := unpaired(one, other)) is not None]
+    each = np.array([[first.number, other.number] for first, other in errors])
+    apart = [ends for first, other in errors if (ends := unpaired(first, other)) is not None]
     low, high = np.array(apart).reshape(-1, 2).T
     shares = np.maximum(0, np.maximum(low, -high)), np.maximum(high, -low)
     ends = Interval(*(float(end.mean()) for end in shares)) if apart else None
@@ -184,7 +184,9 @@ def _shift(cell: Cell, statistic: Statistic, both: tuple[Graded, Graded], bins: 
         n=np.bincount(answers.item, minlength=answers.items) > 0,
         details=details,
         interval=ends and (ends, "interval of the true shift, the mean of the conditions' ends,"),
-        warnings=tuple(dict.fromkeys(text for pair in errors for one in pair for text in one.warnings[:1])),
+        warnings=tuple(
+            dict.fromkeys(text for pair in errors for estimate in pair for text in estimate.warnings[:1])
+        ),
     )
 
 

@@ -131,7 +131,9 @@ def _less_token(cell: Cell, stated: Floats, token: Floats, bins: int) -> tuple[E
     """How much larger ECE and overconfidence are than those of token confidence, on answers with both."""
     answers, other = graded(cell, stated, token), graded(cell, token, stated)
     means = {"stated": _mean(answers.confidence), "token": _mean(other.confidence)}
-    first, second = (calibration_error(cell, Statistic(method=""), one, bins) for one in (answers, other))
+    first, second = (
+        calibration_error(cell, Statistic(method=""), source, bins) for source in (answers, other)
+    )
     apart = _statistic(cell, "ece_gap", answers, {**means, "ece": first.value, "ece_token": second.value})
     if not answers.reason:
         value, ends = first.number - second.number, unpaired(second, first)

@@ -154,14 +154,16 @@ def _number_errors(cell: Cell, values: Floats) -> Iterator[Statistic]:
     ]
     warnings = long_tails((answers - true)[used])
     for column, (part, (method, ends, tails)) in enumerate(zip(_NUMBER_PARTS, how, strict=True)):
-        one = replace(shown, part=part, column=column, method=method, ends=ends, tails=tails)
+        number_error = replace(shown, part=part, column=column, method=method, ends=ends, tails=tails)
         if column == 0:
-            one = replace(one, spread=partial(mean_within, low=0.0, high=widest))
+            number_error = replace(number_error, spread=partial(mean_within, low=0.0, high=widest))
         elif column == 1:
-            one = replace(one, spread=partial(mean_within, low=-widest, high=widest), null=0.0)
+            number_error = replace(
+                number_error, spread=partial(mean_within, low=-widest, high=widest), null=0.0
+            )
         else:
-            one = replace(one, warnings=warnings)
-        yield replace(one, source=_LIMITS) if "limit" in part else one
+            number_error = replace(number_error, warnings=warnings)
+        yield replace(number_error, source=_LIMITS) if "limit" in part else number_error
 
 
 def _sums(error: Floats, answers: Floats, gold: Floats, used: NDArray[np.bool_]) -> Floats:

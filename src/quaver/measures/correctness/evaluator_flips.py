@@ -92,9 +92,9 @@ def pairs_of(parts: Sequence[Cell], first: str | None, second: str | None) -> li
         raise MeasureError(
             "an evaluator is compared with itself", where="second", expected="another", found=first
         )
-    one = first or next((name for name in known if name != second), None)
-    others = [second] if second else [name for name in known if name != one]
-    return [(one, other) for other in others] if one else []
+    reference = first or next((name for name in known if name != second), None)
+    others = [second] if second else [name for name in known if name != reference]
+    return [(reference, other) for other in others] if reference else []
 
 
 def _compared(cell: Cell, first: str, second: str) -> Iterator[Statistic]:

@@ -31,7 +31,7 @@ def factors_of(
     without any, the first of variant, decoding and model that varies.
     """
     gathered = Gathered.of(annotations)
-    played = {one for v in (columns or {}).values() for one in ((v,) if isinstance(v, str) else v)}
+    played = {column for v in (columns or {}).values() for column in ((v,) if isinstance(v, str) else v)}
     ours = {*ANNOTATION_COLUMNS, *EVIDENCE_COLUMNS, *SERVED, "prompt_tokens", "raw", "token"}
     left = {*ours, *played, *without}
     variant = column_for(gathered, "variant", columns)
@@ -212,4 +212,4 @@ def _outcomes(
     parts = (judged.right, truth), (judged.asked, answer), (judged.asked, truth)
     by_label = np.stack([sums(kept, label) for kept, label in parts], 3)
     each = [f1_statistic(by_label[:, level]) for level in range(levels)]
-    yield "f1", lambda weights: np.stack([one(weights)[:, 0] for one in each], 1), why
+    yield "f1", lambda weights: np.stack([score(weights)[:, 0] for score in each], 1), why

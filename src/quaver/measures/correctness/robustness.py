@@ -96,8 +96,8 @@ def _with_size(estimates: Sequence[Estimate], sizes: Mapping[str, float], resamp
         confidence_level=resampling.confidence_level,
         excluded={"model": left} if left else {},
     )
-    x = stats.rankdata([sizes[one.cell["model"]] for one in known]) - (n + 1) / 2
-    y = stats.rankdata([one.number for one in known]) - (n + 1) / 2
+    x = stats.rankdata([sizes[estimate.cell["model"]] for estimate in known]) - (n + 1) / 2
+    y = stats.rankdata([estimate.number for estimate in known]) - (n + 1) / 2
     if n < 3 or not x.any() or not y.any():
         return replace(found, reason="fewer than three models" if n < 3 else "no variation")
     rho = float(np.clip(x @ y / np.sqrt((x @ x) * (y @ y)), -1, 1))
@@ -127,7 +127,7 @@ def _spread(cell: Cell, of: Sequence[str], missing: Missing) -> Statistic:
         rest = tuple(value for name, value in cell.strata[place].items() if name not in of)
         strata.setdefault(rest, []).append(place)
     sets = [np.array(places) for places in strata.values() if len(places) > 1]
-    count = max((one.size for one in sets), default=0)
+    count = max((positions.size for positions in sets), default=0)
     statistic = Statistic(
         method=f"highest less lowest accuracy of these {count} variants, unanswered {treatment(missing)}",
         excluded=judged.excluded,
@@ -140,17 +140,19 @@ def _spread(cell: Cell, of: Sequence[str], missing: Missing) -> Statistic:
 
     def spreads(weights: Floats) -> Floats:
         values = accuracies(weights)
-        return np.stack([_range(values[:, one]) for one in sets], 1)
+        return np.stack([_range(values[:, positions]) for positions in sets], 1)
 
-    ends = np.cumsum([one.size for one in sets])[:-1]
+    ends = np.cumsum([positions.size for positions in sets])[:-1]
 
     def mean_range(shares: Floats) -> Floats:
         return np.asarray(np.mean([np.ptp(some, axis=1)[:, 0] for some in np.split(shares, ends, axis=1)], 0))
 
     under = over_strata(spreads)
-    deviations = [level_deviations(right[:, one, None], asked[:, one, None]) for one in sets]
+    deviations = [
+        level_deviations(right[:, positions, None], asked[:, positions, None]) for positions in sets
+    ]
     reach, floor = gap(np.concatenate(deviations, 1), cell.units, mean_range, cell.resampling, "spread")
-    corrected = [corrected_spread(right[:, one], asked[:, one], cell.units) for one in sets]
+    corrected = [corrected_spread(right[:, positions], asked[:, positions], cell.units) for positions in sets]
     details: dict[str, Any] = {"corrected": float(np.mean(corrected)), "variants": count, **floor}
     everyone = np.ones((1, len(right)))
     if len(sets) == 1:
@@ -307,13 +309,13 @@ def _differences(
         if name == reference:
             continue
         some = known[:, index]
-        one = replace(statistic, where=cell.strata[index], n=some)
+        difference = replace(statistic, where=cell.strata[index], n=some)
         if not some.any():
-            yield replace(one, reason="no items that both answered")
+            yield replace(difference, reason="no items that both answered")
             continue
         beside = np.broadcast_to(other, own.shape)[some, index]
         yield replace(
-            one,
+            difference,
             under=under,
             column=index,
             ends=(-1.0, 1.0),

@@ -158,17 +158,19 @@ def prompts_seen(answers: ModelAnswers) -> Iterator[Estimate]:
         right = answers.take(accuracy, missing="wrong", by=by)
     else:
         right = answers.take(gold, by=by) if answers.has_gold else []
-    yield from (replace(one, measure=names[one.measure]) for one in right if one.measure in names)
+    yield from (
+        replace(estimate, measure=names[estimate.measure]) for estimate in right if estimate.measure in names
+    )
     found = deviations(answers.calls, group=answers.group) if len(answers.prompts) > 1 else None
-    for one in [] if found is None else deviation_shares(found):
-        if "variant" in one.cell:
-            usual = complement(one, "prompt_usual")
-            yield replace(usual, cell={"model": answers.model, **one.cell})
+    for estimate in [] if found is None else deviation_shares(found):
+        if "variant" in estimate.cell:
+            usual = complement(estimate, "prompt_usual")
+            yield replace(usual, cell={"model": answers.model, **estimate.cell})
     shares: dict[str, dict[str, float]] = {}
     if not answers.labels.are_numbers and not answers.labelled.calls.is_empty():
         plain = LabelSet(answers.labels.labels)
-        for one in answers.labelled.take(label_shares, labels=plain, resamples=0, by=by):
-            shares.setdefault(one.cell["variant"], {})[one.cell["label"]] = one.number
+        for share in answers.labelled.take(label_shares, labels=plain, resamples=0, by=by):
+            shares.setdefault(share.cell["variant"], {})[share.cell["label"]] = share.number
     of_calls = answers.calls.group_by("variant").agg(pl.col("label").is_null().mean(), pl.len())
     for prompt, bare, calls in of_calls.sort("variant").iter_rows():
         yield Estimate(
@@ -278,7 +280,9 @@ def _rest(rest: ModelAnswers, named: dict[str, Any]) -> Iterator[Estimate]:
     else:
         chosen = min(rest.labelled.take(prompt_apart, resamples=0), key=lambda gap: gap.details["flips"])
     details = {**named, "prompt": chosen.cell["variant"]}
-    agreement = next(one for one in rest.labelled.take(flips) if one.measure == "flips_agreement")
+    agreement = next(
+        estimate for estimate in rest.labelled.take(flips) if estimate.measure == "flips_agreement"
+    )
     yield replace(agreement, measure="rest_agreement", details={**agreement.details, **details})
     method = "share of the answers to these prompts that have no label"
     bare = rest.share("rest_unlabelled", method, pl.col("label").is_null())

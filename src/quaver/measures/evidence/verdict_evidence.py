@@ -393,13 +393,13 @@ def _in_group(estimate: Estimate, column: str) -> Estimate:
 
 def _of_classes(answers: ModelAnswers, columns: Sequence[str]) -> Iterator[Estimate]:
     """What gold labels show of each class, each group, and each class of a group."""
-    parts = [replace(one, measure="class_found") for one in answers.take(recall, missing="wrong")]
+    parts = [replace(estimate, measure="class_found") for estimate in answers.take(recall, missing="wrong")]
     for column, some in _of_groups(answers, columns):
-        for one in some.take(accuracy, by=[column], missing="wrong"):
-            if one.measure == "accuracy":  # of sets there is more
-                parts.append(_in_group(replace(one, measure="group_wrong"), column))
-        for one in some.take(recall, by=[column], missing="wrong"):
-            parts.append(_in_group(replace(one, measure="group_class_found"), column))
+        for estimate in some.take(accuracy, by=[column], missing="wrong"):
+            if estimate.measure == "accuracy":  # of sets there is more
+                parts.append(_in_group(replace(estimate, measure="group_wrong"), column))
+        for class_recall in some.take(recall, by=[column], missing="wrong"):
+            parts.append(_in_group(replace(class_recall, measure="group_class_found"), column))
     parts = [part for part in parts if part.value is not None]
     for part in at_once(parts, len(parts)):
         details = {"texts": part.details["items"], "parts": len(parts), "found": part.details.get("found")}
@@ -409,14 +409,18 @@ def _of_classes(answers: ModelAnswers, columns: Sequence[str]) -> Iterator[Estim
 
 def _of_labels(answers: ModelAnswers) -> Iterator[Estimate]:
     """How often each label is right where it is given, and how many of the others are wrong."""
-    given = [replace(one, measure="label_right") for one in answers.take(precision) if one.value is not None]
-    uses = {one.cell["label"]: one.details["given"] for one in given}
+    given = [
+        replace(estimate, measure="label_right")
+        for estimate in answers.take(precision)
+        if estimate.value is not None
+    ]
+    uses = {estimate.cell["label"]: estimate.details["given"] for estimate in given}
     without = []
-    for one in at_once(given, len(given)):
-        label = one.cell["label"]
-        details = {"uses": uses[label] / sum(uses.values()), "texts": one.details["items"]}
-        yield replace(one, details=details)
-        if one.high is not None and one.high < 1 - _MOST:
+    for estimate in at_once(given, len(given)):
+        label = estimate.cell["label"]
+        details = {"uses": uses[label] / sum(uses.values()), "texts": estimate.details["items"]}
+        yield replace(estimate, details=details)
+        if estimate.high is not None and estimate.high < 1 - _MOST:
             without.append(label)
     left = answers.where(~pl.col("label").is_in(without)).labelled
     if without and left.has_gold and likeness(answers.labels) is None:
@@ -430,20 +434,24 @@ def _on_a_scale(answers: ModelAnswers, columns: Sequence[str]) -> Iterator[Estim
     stepless = answers.labels.level in UNORDERED or answers.labels.are_numbers
     steps = [] if stepless else answers.take(recall, missing="wrong")
     known = [step for step in steps if step.value is not None]
-    for one in at_once(known, len(known)):
-        never = one.cell["label"] not in answers.calls["label"]
-        if never or (one.high is not None and one.high < _HARDLY):
-            yield replace(one, measure="step_given", details={"texts": one.details["items"], "never": never})
+    for estimate in at_once(known, len(known)):
+        never = estimate.cell["label"] not in answers.calls["label"]
+        if never or (estimate.high is not None and estimate.high < _HARDLY):
+            yield replace(
+                estimate, measure="step_given", details={"texts": estimate.details["items"], "never": never}
+            )
     whole, groups = answers.take(gold)[0], list[Estimate]()
     for column, some in _of_groups(answers, columns):
-        distances = (one for one in some.take(gold, by=[column]) if one.measure == "gold_distance")
+        distances = (
+            estimate for estimate in some.take(gold, by=[column]) if estimate.measure == "gold_distance"
+        )
         groups += [_in_group(distance, column) for distance in distances]
     chance = whole.details.get("chance", 0.0)
-    for one in at_once(groups, len(groups)) if chance > 0 else ():
+    for distance in at_once(groups, len(groups)) if chance > 0 else ():
         value, low, high = (
-            None if end is None else 1 - end / chance for end in (one.value, one.high, one.low)
+            None if end is None else 1 - end / chance for end in (distance.value, distance.high, distance.low)
         )
-        details = {"texts": one.details["items"], "parts": len(groups)}
+        details = {"texts": distance.details["items"], "parts": len(groups)}
         method = "1 − disagreement of a group's labels and gold labels / that of all by chance"
-        agreement = replace(one, measure="group_agreement", value=value, low=low, high=high)
+        agreement = replace(distance, measure="group_agreement", value=value, low=low, high=high)
         yield replace(agreement, method=method, details=details)

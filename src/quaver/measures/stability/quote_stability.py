@@ -77,7 +77,7 @@ def quote_alpha(data: MeasureInput) -> Iterator[Estimate]:
             quotes = np.stack([start[item, stratum][known], end[item, stratum][known]], 1)
             if len(quotes) > 1:
                 whole = float(length[item, stratum][known].max())
-                marked = [[(one, other)] for one, other in quotes.tolist()]
+                marked = [[(begin, other)] for begin, other in quotes.tolist()]
                 differ[item, stratum], chance[item, stratum] = unit_disagreement(marked, whole)
         said = Statistic(method="αU of quotes, mean over models and decodings", reason=_NO_QUOTES)
         yield cell.estimated(unitizing_alpha(said, differ, chance))
@@ -102,10 +102,10 @@ def other_reason(data: MeasureInput) -> Iterator[Estimate]:
     for cell in data.cells(raters=_ANSWERS, within=_WITHIN):
         start, end = _places(data, cell)
         pairs, apart = (np.zeros(len(cell.items)) for _ in range(2))
-        for one, other in combinations(range(start.shape[2]), 2):
-            known = np.isfinite(start[..., one] + start[..., other])
-            known &= cell.codes[..., one] == cell.codes[..., other]
-            disjoint = (end[..., one] <= start[..., other]) | (end[..., other] <= start[..., one])
+        for left, other in combinations(range(start.shape[2]), 2):
+            known = np.isfinite(start[..., left] + start[..., other])
+            known &= cell.codes[..., left] == cell.codes[..., other]
+            disjoint = (end[..., left] <= start[..., other]) | (end[..., other] <= start[..., left])
             pairs += known.sum(1)
             apart += (known & disjoint).sum(1)
         said = Statistic(

@@ -107,7 +107,9 @@ def _spans(data: MeasureInput, cell: Cell, role: str) -> tuple[list[list[Span]],
         return [], np.full(cell.codes.shape, -1)
     known: dict[str, int] = {}
     column = data.gathered[name].to_list()
-    rows = np.array([-1 if one is None else known.setdefault(one, len(known)) for one in column], np.float64)
+    rows = np.array(
+        [-1 if value is None else known.setdefault(value, len(known)) for value in column], np.float64
+    )
     is_labelled = (cell.codes >= 0) & ~cell.unanswered
     places = np.where(is_labelled, np.nan_to_num(arranged(rows, cell), nan=-1), -1).astype(np.intp)
     return list(map(spans_in, known)), places
@@ -128,8 +130,8 @@ def _shared(own: Sequence[Span], other: Sequence[Span]) -> list[float]:
     """How many spans are in both, in one and in the other; then the same of their characters."""
     characters = []
     for label in {span.label for span in (*own, *other)}:
-        one, two = (_joined(spans, label) for spans in (own, other))
-        both = sum(max(0.0, min(a[1], b[1]) - max(a[0], b[0])) for a in one for b in two)
-        characters.append((both, *(sum(end - start for start, end in some) for some in (one, two))))
+        left, two = (_joined(spans, label) for spans in (own, other))
+        both = sum(max(0.0, min(a[1], b[1]) - max(a[0], b[0])) for a in left for b in two)
+        characters.append((both, *(sum(end - start for start, end in some) for some in (left, two))))
     sums = [sum(column) for column in zip(*characters, strict=True)] or [0.0, 0.0, 0.0]
     return [len({*own} & {*other}), len({*own}), len({*other}), *sums]

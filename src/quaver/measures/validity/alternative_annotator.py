@@ -164,8 +164,8 @@ def _tested(cell: Cell, turns: Mapping[str, _Turn], epsilon: float) -> Iterator[
     for column, (name, turn) in enumerate(compared.items()):
         p = float(adjusted[column])
         own = {"p": p, "won": p <= _FALSE, "coder_advantage": float(turn.coder_as_good.sum() / turn.n)}
-        one = replace(shape, where={"coder": name}, column=column, n=turn.known, details=own | turn.means)
-        yield cell.estimated(one)
+        shown = replace(shape, where={"coder": name}, column=column, n=turn.known, details=own | turn.means)
+        yield cell.estimated(shown)
     every = [turn.means for turn in compared.values()]
     whole = replace(
         shape,

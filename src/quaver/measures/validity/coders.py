@@ -208,10 +208,10 @@ def _alpha(cell: Cell, name: str, ratings: Ints, what: str, level: Level | None)
     rated = replace(cell, grid=ratings.astype(np.int32), marks=None, counted=counted)
     # The share of pairs of raters that agree, among those that both rated
     same = both = 0
-    for one, two in combinations(range(ratings.shape[2]), 2):
-        known = (ratings[:, :, one] >= 0) & (ratings[:, :, two] >= 0)
+    for first, two in combinations(range(ratings.shape[2]), 2):
+        known = (ratings[:, :, first] >= 0) & (ratings[:, :, two] >= 0)
         both += int(known.sum())
-        same += int((known & (ratings[:, :, one] == ratings[:, :, two])).sum())
+        same += int((known & (ratings[:, :, first] == ratings[:, :, two])).sum())
     percent = same / both if both else None
     details = {} if percent is None else {"percent": percent}
     return alpha_over_strata(

@@ -59,7 +59,7 @@ def read_effect(
         else:
             raise _wrong(text, rest, known)
         rest = rest[match.end() :]
-    contrast = np.array([totals[one] for one in names])
+    contrast = np.array([totals[name] for name in names])
     if above is None or begins or not contrast.any():
         raise _wrong(text, "", known)
     return contrast, 0.0 - constant, above
@@ -214,7 +214,7 @@ def label_numbers(label: str | None, codes: Sequence[str], labels: LabelSet | No
     if label_set is None:
         return np.zeros(0)
     if label_set.level in UNORDERED or (
-        labels is None and any(one.value is None for one in label_set.labels)
+        labels is None and any(label.value is None for label in label_set.labels)
     ):
         raise MeasureError(
             "labels that are not numbers",
@@ -222,5 +222,7 @@ def label_numbers(label: str | None, codes: Sequence[str], labels: LabelSet | No
             expected="share(LABEL) ~ …, or labels of an ordinal or interval level",
             found=", ".join(codes[:5]),
         )
-    values = [float(index) if one.value is None else one.value for index, one in enumerate(label_set.labels)]
+    values = [
+        float(index) if label.value is None else label.value for index, label in enumerate(label_set.labels)
+    ]
     return np.array([values[label_set.codes.index(code)] for code in codes])

@@ -240,11 +240,11 @@ class _Drawn:
     def _counted(self, cell: Cell, single: Sequence[Estimate]) -> Iterator[Estimate]:
         """The shares of variants by verdict."""
         verdicts, level, n = (
-            [one.details["verdict"] for one in single],
+            [estimate.details["verdict"] for estimate in single],
             single[0].confidence_level,
             len(single),
         )
-        without = sum(one.value is None for one in single)
+        without = sum(estimate.value is None for estimate in single)
         for name, verdict in VERDICTS.items():
             count = verdicts.count(verdict)
             yield Estimate(

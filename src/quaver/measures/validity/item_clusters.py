@@ -86,15 +86,15 @@ def item_clusters(annotations: Frame, columns: Frame, *, seed: int = 0) -> list[
     for name in table.columns:
         grouping = _grouping(table[name])
         if not isinstance(grouping, str):
-            same = seen.setdefault(b"".join(one.tobytes() for one in grouping[:2]), name)
+            same = seen.setdefault(b"".join(part.tobytes() for part in grouping[:2]), name)
             grouping = grouping if same == name else f"the same groups as {same}"
         estimates.append(_estimate(name, grouping, quantities, derive(seed, "item_clusters", name)))
     found = []
-    for one in adjusted(estimates):
-        if one.value is not None:
-            real = one.details["p_holm"] < _CHANCE and one.details["effect"] >= WIDER**2
-            one = replace(one, details={**one.details, "clustered": bool(real)})
-        found.append(one)
+    for estimate in adjusted(estimates):
+        if estimate.value is not None:
+            real = estimate.details["p_holm"] < _CHANCE and estimate.details["effect"] >= WIDER**2
+            estimate = replace(estimate, details={**estimate.details, "clustered": bool(real)})
+        found.append(estimate)
     return found
 
 
@@ -364,4 +364,4 @@ def associated(has: Mask, among: Mask, looked_at: Iterable[Trait], chance: float
         if p < chance:
             shares = both / int(inside.sum()), other / int(outside.sum())
             found.append(trait._replace(inside=shares[0], outside=shares[1], p=p))
-    return sorted(found, key=lambda one: one.p)
+    return sorted(found, key=lambda association: association.p)

@@ -126,12 +126,14 @@ def _measured(
         """The rows of some evaluators; all where the frame does not say whose they are."""
         if names == (None,) or name is None:
             return gathered
-        if strange := [one for one in names if one not in known]:
+        if strange := [name for name in names if name not in known]:
             raise UnknownName("evaluator", str(strange[0]), known, where="evaluators")
         return gathered.only(name, tuple(map(str, names)))
 
     main = rows(first)
-    estimates = [estimate for one in (accuracy, compliance, spread) for estimate in data.measured(one, main)]
+    estimates = [
+        estimate for measure in (accuracy, compliance, spread) for estimate in data.measured(measure, main)
+    ]
     if second is not None:
         for estimate in data.measured(evaluator_flips, rows(first, second), first=first, second=second):
             cell = {c: v for c, v in estimate.cell.items() if c not in ("first", "second")}

@@ -142,8 +142,10 @@ def _shifts(statistic: Statistic, cell: Cell, reference: str | None) -> Iterator
         exchanged = _distance(of_random_conditions(apart, cell.units, draws, seed))
 
     def under(weights: Floats) -> Floats:
-        one, two = (np.tensordot(weights, side, 1) for side in sides)
-        return _distance(quotient(one, one.sum(2, keepdims=True)) - quotient(two, two.sum(2, keepdims=True)))
+        left, two = (np.tensordot(weights, side, 1) for side in sides)
+        return _distance(
+            quotient(left, left.sum(2, keepdims=True)) - quotient(two, two.sum(2, keepdims=True))
+        )
 
     values = under(np.ones((1, len(counts))))[0]
     for column, place in enumerate(compared):
@@ -168,9 +170,9 @@ def _shifts(statistic: Statistic, cell: Cell, reference: str | None) -> Iterator
         )
 
 
-def _apart(one: Floats, two: Floats) -> Floats:
+def _apart(left: Floats, two: Floats) -> Floats:
     """What each item adds to the difference of two sides' label shares, from counts of items × labels."""
-    both = np.stack([one, two], 1)
+    both = np.stack([left, two], 1)
     parts = level_deviations(both, both.sum(2, keepdims=True))
     return parts[:, 0] - parts[:, 1]
 

@@ -33,7 +33,7 @@ def cores() -> int | None:
     if (wanted := os.environ.get("OMP_NUM_THREADS", "")).isdecimal() and int(wanted):
         return int(wanted)
     try:
-        places = [Path(f"/sys/devices/system/cpu/cpu{one}/topology") for one in os.sched_getaffinity(0)]
+        places = [Path(f"/sys/devices/system/cpu/cpu{cpu}/topology") for cpu in os.sched_getaffinity(0)]
         return len({(path / "thread_siblings_list").read_text() for path in places})
     except (AttributeError, OSError):
         return None

@@ -256,8 +256,8 @@ def name_in(document: Mapping[str, Any], field: str = "id") -> str:
 def counts_in(counts: object, *names: str) -> list[int]:
     """Numbers of requests, which Google writes as texts; 0 where there is none."""
     values = map(object_in(counts).get, names)
-    texts = [int(one[:12]) if isinstance(one, str) and one.isdecimal() else one for one in values]
-    return [token_count(one) or 0 for one in texts]
+    texts = [int(value[:12]) if isinstance(value, str) and value.isdecimal() else value for value in values]
+    return [token_count(count) or 0 for count in texts]
 
 
 def joined(lines: Lines) -> bytes:

@@ -227,7 +227,7 @@ def _of_response(reply: Mapping[str, Any]) -> dict[str, Any]:
     message: dict[str, Any] = {"content": "".join(str(part.get("text") or "") for part in parts)}
     if refusals := [part["refusal"] for part in parts if isinstance(part.get("refusal"), str)]:
         message["refusal"] = refusals[0]
-    tokens = [one for part in parts for one in objects_in(part.get("logprobs"))]
+    tokens = [token for part in parts for token in objects_in(part.get("logprobs"))]
     choice = {"index": 0, "message": message, "finish_reason": ends}
     usage = object_in(reply.get("usage"))
     return {
@@ -271,12 +271,12 @@ EFFORTS: Final = {"none": 0, "minimal": 1024, "low": 1024, "medium": 8192, "high
 def _gemini_prompt(server: Preset, model: str, request: Request, values: Values) -> dict[str, Any]:
     """A request as Gemini's ``GenerateContentRequest``."""
     body: dict[str, Any] = {"contents": []}
-    for one in turns(request.prompt.messages):
-        part = {"text": one["content"]}
-        if one["role"] == "system":
+    for turn in turns(request.prompt.messages):
+        part = {"text": turn["content"]}
+        if turn["role"] == "system":
             body.setdefault("systemInstruction", {"parts": []})["parts"].append(part)
         else:
-            role = "model" if one["role"] == "assistant" else "user"
+            role = "model" if turn["role"] == "assistant" else "user"
             body["contents"].append({"role": role, "parts": [part]})
     if "schema" in values:
         body["generationConfig"] = {"responseMimeType": "application/json"}
@@ -296,7 +296,7 @@ def of_gemini(found: Mapping[str, Any]) -> dict[str, Any]:
     """Gemini's ``GenerateContentResponse`` as a chat completion, so that both are read by the same rules."""
     candidates = objects_in(found.get("candidates"))
     feedback, usage = object_in(found.get("promptFeedback")), object_in(found.get("usageMetadata"))
-    choices = [_candidate(index, one) for index, one in enumerate(candidates)]
+    choices = [_candidate(index, candidate) for index, candidate in enumerate(candidates)]
     if not choices and feedback.get("blockReason"):
         choices = [{"index": 0, "message": {"content": ""}, "finish_reason": "content_filter"}]
     read = token_count(usage.get("promptTokenCount"))
@@ -310,7 +310,8 @@ def of_gemini(found: Mapping[str, Any]) -> dict[str, Any]:
             "prompt_tokens_details": {"cached_tokens": token_count(usage.get("cachedContentTokenCount"))},
             "completion_tokens_details": {"reasoning_tokens": counts[1]},
         },
-        "filter": feedback.get("blockReason") or next((one.get("finishReason") for one in candidates), None),
+        "filter": feedback.get("blockReason")
+        or next((candidate.get("finishReason") for candidate in candidates), None),
         "error": found.get("error"),
     }
 
@@ -355,8 +356,8 @@ _MARK = {"type": "ephemeral"}
 def _messages_prompt(server: Preset, model: str, request: Request, values: Values) -> dict[str, Any]:
     """A request of Anthropic's Messages API; thinking takes neither temperature nor cut-offs."""
     said = turns(request.prompt.messages)
-    system = "\n\n".join(one["content"] for one in said if one["role"] == "system")
-    body: dict[str, Any] = {"model": model, "messages": [one for one in said if one["role"] != "system"]}
+    system = "\n\n".join(turn["content"] for turn in said if turn["role"] == "system")
+    body: dict[str, Any] = {"model": model, "messages": [turn for turn in said if turn["role"] != "system"]}
     mark = {"cache_control": _MARK} if server.cache else {}
     if system:
         body["system"] = [{"type": "text", "text": system} | mark]

@@ -202,8 +202,8 @@ class Exchange:
             raise self.failed
         settled = asyncio.get_running_loop().create_future()
         self._rejected.append((request, fault, settled))
-        items = {one.calls[0].item for one, _, _ in self._rejected}
-        prompts = {one.prompt.messages for one, _, _ in self._rejected}
+        items = {request.calls[0].item for request, _, _ in self._rejected}
+        prompts = {request.prompt.messages for request, _, _ in self._rejected}
         alone = self._health.answered_once and len(items) == 1
         if not fault.may_be_the_texts or (len(prompts) >= _REJECTED and not alone):
             self._give_up(fault.error)

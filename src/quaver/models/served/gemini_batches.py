@@ -92,7 +92,9 @@ class GeminiBatches(HttpBatches):
         token: Any = ""
         for _ in range(PAGES):
             page = self._ask("GET", f"{self.root}?pageSize=20&pageToken={quote(str(token))}")
-            yield from ({**one, "id": _called(one)} for one in objects_in(page.get("operations")))
+            yield from (
+                {**operation, "id": _called(operation)} for operation in objects_in(page.get("operations"))
+            )
             if not (token := page.get("nextPageToken")):
                 return
 

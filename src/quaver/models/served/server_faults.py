@@ -302,20 +302,20 @@ def lost(error: BaseException, host: str) -> Passing:
     """The fault if no reply came."""
     causes = list(_causes(error))
     for kind, what, fix in _KINDS:
-        cause = next((one for one in causes if isinstance(one, kind)), None)
+        cause = next((cause for cause in causes if isinstance(cause, kind)), None)
         if cause is not None:
             words = getattr(cause, "verify_message", "") or getattr(cause, "strerror", "") or str(cause)
             reason = what.format(host=host, words=words)
             return Passing(printable(reason)[:_LONGEST], unreached=True, fix=fix)
     # The client's own classes mislead: a cut connection is a ConnectTimeout.
-    last = next((one for one in causes if str(one)), error)
+    last = next((cause for cause in causes if str(cause)), error)
     return Passing(printable(f"{type(last).__name__}: {last}")[:_LONGEST], unreached=_is_connecting(causes))
 
 
 def was_dropped(error: BaseException) -> bool:
     """Whether a connection was closed before any of a reply came."""
     dropped = ("ServerDisconnectedError", "ClientConnectionResetError", "ConnectionResetError")
-    return any(type(one).__name__ in dropped for one in _causes(error))
+    return any(type(cause).__name__ in dropped for cause in _causes(error))
 
 
 _KINDS = (
@@ -348,11 +348,11 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
     left: list[BaseException | None] = [error]
     base_exceptions: list[BaseException] = []
     while left:
-        one = left.pop()
-        if one is not None and id(one) not in seen:
-            seen.add(id(one))
-            base_exceptions.append(one)
-            left += [one.__context__, getattr(one, "os_error", None), one.__cause__]
+        cause = left.pop()
+        if cause is not None and id(cause) not in seen:
+            seen.add(id(cause))
+            base_exceptions.append(cause)
+            left += [cause.__context__, getattr(cause, "os_error", None), cause.__cause__]
     return reversed(base_exceptions)
 
 

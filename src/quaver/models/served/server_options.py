@@ -146,7 +146,7 @@ def _names_key(url: str) -> bool:
         named
         or before
         or shaped
-        or any(looks_like_key(one) or _RANDOM.search(one) for one in (url, *parts[2:]))
+        or any(looks_like_key(part) or _RANDOM.search(part) for part in (url, *parts[2:]))
     )
 
 
@@ -169,7 +169,10 @@ def checked_variable(name: str | None) -> str:
 
 def checked_key(secret: str, variable: str, url: str) -> str:
     """A key, if it can be sent in a header."""
-    index, odd = next(((index, one) for index, one in enumerate(secret, 1) if not "!" <= one <= "~"), (0, ""))
+    index, odd = next(
+        ((index, character) for index, character in enumerate(secret, 1) if not "!" <= character <= "~"),
+        (0, ""),
+    )
     if not odd:
         return secret
     named = unicodedata.name(odd, "a control character").lower()

@@ -51,7 +51,7 @@ def read_reply(
         raise Passing(f"the reply is an error: {str(message)[:200]}")
     reply = completion(reply) if completion else reply
     choices = objects_in(reply.get("choices"))
-    choices.sort(key=lambda one: token_count(one.get("index")) or 0)
+    choices.sort(key=lambda choice: token_count(choice.get("index")) or 0)
     if not choices or not _is_choice(choices[0]):
         raise Passing(_no_answer(reply, choices))
     usage = object_in(reply.get("usage"))

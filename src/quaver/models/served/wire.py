@@ -127,7 +127,7 @@ class Wire:
             and not any(field in names and knob in self.needed for knob, names in self.dialect.fields.items())
         ):
             return self._change(field, words, body)
-        roles = [one.get("role") for one in body.get("messages", ()) if isinstance(one, dict)]
+        roles = [message.get("role") for message in body.get("messages", ()) if isinstance(message, dict)]
         if _SYSTEM.search(f"{fault.field} {words}") and "system" in roles and "system" not in self.changes:
             self.changes["system"] = "joined to the user's message"
             return True
@@ -165,7 +165,7 @@ class Wire:
             self.changes[field] = " ".join(words.split())[:200] or "refused"
             if field == "logprobs" or field == "top_logprobs":  # one is nothing without the other
                 self.changes |= {
-                    one: self.changes[field] for one in ("logprobs", "top_logprobs") if one in body
+                    name: self.changes[field] for name in ("logprobs", "top_logprobs") if name in body
                 }
         return True
 
@@ -270,7 +270,7 @@ def _merged(request: Request) -> tuple[Message, ...]:
         return messages
     system = [message.content for message in messages if message.role == "system"]
     rest = [message for message in messages if message.role != "system"]
-    first = next((index for index, one in enumerate(rest) if one.role == "user"), None)
+    first = next((index for index, message in enumerate(rest) if message.role == "user"), None)
     if first is None:
         return messages
     rest[first] = rest[first]._replace(content="\n\n".join([*system, rest[first].content]))

@@ -114,7 +114,7 @@ def plain_figure(measure: str, results: Results) -> Iterator[Figure]:
     """A measure's chart, as it declares that it is shown."""
     estimates = results.of(measure) if measure == "compliance" else results.main(measure)  # by each evaluator
     few = _FEWEST if section_of(measure) == "sensitivity" else 1
-    known = [one for one in defined(estimates) if not 0 < one.n < few]
+    known = [estimate for estimate in defined(estimates) if not 0 < estimate.n < few]
     shown = presentation_of(measure)
     if not known or shown.drawn == "table":
         return

@@ -213,9 +213,9 @@ def _named(rows: Sequence[Row], x: Sequence[float], y: Sequence[float], size: En
         start, usual = at - long * row["turned"], (row["y"] - y[0]) * high + 8
         steps = sorted(range(-12, 13), key=lambda step: (abs(step), step))
         for place in (usual + 14 * step for step in steps):
-            beside = (one for one in taken if one[0] == row["panel"] and abs(place - one[3]) < 14)
+            beside = (placed for placed in taken if placed[0] == row["panel"] and abs(place - placed[3]) < 14)
             if 7 <= place <= size[1] - 7 and not any(
-                start < one[2] and one[1] < start + long for one in beside
+                start < placed[2] and placed[1] < start + long for placed in beside
             ):
                 break
         else:

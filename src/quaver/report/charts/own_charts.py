@@ -118,7 +118,7 @@ def _factors(results: Results) -> Iterator[Figure]:
     of = "no label" if label == NO_LABEL else f"“{results.label_name(label)}”"
     left_out = " Of many levels, the lowest and the highest are drawn." if len(drawn) < len(levels) else ""
     moved = (
-        f"{in_words(one.cell['factor'])}, by {printed(one.number, percent=True)}" for one in ranked(spans)
+        f"{in_words(span.cell['factor'])}, by {printed(span.number, percent=True)}" for span in ranked(spans)
     )
     yield Figure(
         draw=partial(score_chart, drawn, results, as_given=True, axis="share of answers", **_SHARES),
@@ -137,10 +137,12 @@ def _factors(results: Results) -> Iterator[Figure]:
 
 def reliability(results: Results) -> Iterator[Figure]:
     """How often answers are right by their confidence: a point for each bin, a panel for each cell."""
-    estimates = [one for one in results.in_order(results.of("ece")) if one.details.get("curve")]
+    estimates = [
+        estimate for estimate in results.in_order(results.of("ece")) if estimate.details.get("curve")
+    ]
     if len(estimates) > _MOST_CURVES:
         estimates = of_measures(results.audit, "ece") or estimates
-    estimates = [one for one in defined(estimates) if one.details.get("curve")]
+    estimates = [estimate for estimate in defined(estimates) if estimate.details.get("curve")]
     if not estimates:
         return
     columns = varying(estimates)
@@ -221,7 +223,9 @@ def _specifications(estimates: Sequence[Estimate], results: Results) -> list[Row
     rows += [{"level": estimate.details["threshold"], "wide": 1, "dash": False} for estimate in drawn[:1]]
     for gold in of_measures(known, "conclusion_gold")[:1]:
         rows.append({"level": gold.value, "wide": 1, "dash": True})
-    for true in [one for one in of_measures(known, "conclusion_corrected") if one.low is not None][:1]:
+    for true in [
+        estimate for estimate in of_measures(known, "conclusion_corrected") if estimate.low is not None
+    ][:1]:
         band = {"band_low": true.low, "band_high": true.high}
         rows.append({"level": true.value, "wide": 2, "dash": False, **band})
     return rows

@@ -72,7 +72,11 @@ def score_chart(
         "domain": _ends(shown, known),
         "references": _references(shown, known),
         "order": results.order(panel),
-        "names": {one.cell.get(panel, ""): named(one, panel, results) for one in known if panel in one.cell},
+        "names": {
+            estimate.cell.get(panel, ""): named(estimate, panel, results)
+            for estimate in known
+            if panel in estimate.cell
+        },
     }
     return forest(rows, width=width, **(declared | look))
 

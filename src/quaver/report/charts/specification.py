@@ -55,14 +55,14 @@ def filled(template: Any, values: Mapping[str, Any]) -> Any:
         return values.get(template[1:]) if template.startswith("$") else template
     if isinstance(template, list):
         kept = (
-            one for one in template if not isinstance(one, dict) or values.get(str(one.get("when")), True)
+            part for part in template if not isinstance(part, dict) or values.get(str(part.get("when")), True)
         )
-        return [filled(one, values) for one in kept]
+        return [filled(part, values) for part in kept]
     if not isinstance(template, dict):
         return template
-    pairs = ((key, one, filled(one, values)) for key, one in template.items() if key != "when")
+    pairs = ((key, part, filled(part, values)) for key, part in template.items() if key != "when")
     optional = ("axis", "title", "legend")  # which are switched off by null
-    return {key: new for key, one, new in pairs if new is not None or one is None or key in optional}
+    return {key: new for key, old, new in pairs if new is not None or old is None or key in optional}
 
 
 class Drawing:

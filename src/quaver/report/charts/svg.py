@@ -122,7 +122,7 @@ def inline_svg(picture: str, name: str, alternative: str, whole: float) -> Marku
     """A picture for the page, whose marks say what they are about."""
     root = ET.fromstring(picture)
     _clean(root, name)
-    described = any(one.get("class") == "described" for one in root.iter())
+    described = any(element.get("class") == "described" for element in root.iter())
     width, height = _size(picture)
     size = {"width": f"{width:g}", "height": f"{height:g}"}
     root.set("style", f"width:{min(100.0, 100 * width / whole):.4g}%")

@@ -70,15 +70,21 @@ def first_screen(
     """
     gate = quality([*results.audit, *results.estimates])
     serious = [issue for issue in gate.issues if severity(issue) != "note"]
-    known = {(one.model, _SAID.get(one.reason)) for one in found}
+    known = {(finding.model, _SAID.get(finding.reason)) for finding in found}
     stopped = {issue.cell["model"] for issue in serious if severity(issue) == "stop"}
-    named = {one.model: one.prompt if one.reason == "best prompt" else "" for one in (best, *found)}
-    prompts = [shown for one in named.items() if (shown := prompt_rows(results, *one))["rows"]]
+    named = {
+        finding.model: finding.prompt if finding.reason == "best prompt" else "" for finding in (best, *found)
+    }
+    prompts = [
+        shown
+        for model_and_prompt in named.items()
+        if (shown := prompt_rows(results, *model_and_prompt))["rows"]
+    ]
     measure, written = _WHOLE[prompts[0]["kind"] if prompts else "modal label"]
     return {
         "name": results.name,
         **said,
-        "badges": [_badge(results, one, badges, len(found) > 1) for one in found[:_MOST_BADGES]],
+        "badges": [_badge(results, finding, badges, len(found) > 1) for finding in found[:_MOST_BADGES]],
         "alarms": [
             _alarm(issue, len(gate.models) > 1)
             for issue in serious
@@ -121,10 +127,10 @@ def _badge(
 
 def _read(readers: Sequence[Estimate], model: str) -> list[dict[str, Any]]:
     """How many percent of a model's answers are a label alone, one among other words, several."""
-    one = next((reader for reader in readers if reader.cell["model"] == model and reader.n), None)
-    if one is None:
+    reader = next((reader for reader in readers if reader.cell["model"] == model and reader.n), None)
+    if reader is None:
         return []
-    alone, several = one.details["alone"] / one.n, one.details["several"] / one.n
+    alone, several = reader.details["alone"] / reader.n, reader.details["several"] / reader.n
     kinds = {"a label alone": (6, alone), "other words too": (5, 1 - alone - several)}
     kinds["several labels"] = 3, several
     ends = [0.0, *accumulate(share for _, share in kinds.values())]

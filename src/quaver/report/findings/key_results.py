@@ -87,7 +87,7 @@ def coder_sentences(results: Results) -> list[Markup]:
         say("gap", gap, f"“{gap.cell['model']}”" if several and "model" in gap.cell else "the model")
         for gap in gaps
     ]
-    means = {str(one.cell): one for one in pooled("alternative_annotator")}
+    means = {str(estimate.cell): estimate for estimate in pooled("alternative_annotator")}
     for won in pooled("alternative_annotator_won"):
         sentences.append(say("replacement", won, means[str(won.cell)]))
     return sentences

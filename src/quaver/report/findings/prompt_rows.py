@@ -50,15 +50,19 @@ def prompt_rows(results: Results, model: str, named: str = "") -> dict[str, Any]
         ``kind``: of what the values are (`_KINDS`); ``texts``: of how many texts;
         ``axis``: its ends; ``legend``: the labels' names.
     """
-    own = [one for one in results.audit if one.cell.get("model") == model and "variant" in one.cell]
-    shown = {one.cell["variant"]: one for one in of_measures(own, "prompt_unlabelled")}
+    own = [
+        estimate
+        for estimate in results.audit
+        if estimate.cell.get("model") == model and "variant" in estimate.cell
+    ]
+    shown = {estimate.cell["variant"]: estimate for estimate in of_measures(own, "prompt_unlabelled")}
     of_kinds = {kind: [*defined(of_measures(own, measure))] for measure, kind in _KINDS.items()}
     kind = next((kind for kind, estimates in of_kinds.items() if estimates), "modal label")
-    values = {one.cell["variant"]: one for one in of_kinds[kind]}
+    values = {estimate.cell["variant"]: estimate for estimate in of_kinds[kind]}
     written = rounded if kind == "agreement" else percent
-    lows = [one.number if one.low is None else one.low for one in values.values()]
+    lows = [estimate.number if estimate.low is None else estimate.low for estimate in values.values()]
     least = max(0.0, min(5, floor(10 * min(lows, default=0.0))) / 10)
-    gaps = {one.cell["variant"]: one for one in of_measures(own, *OF_PROMPTS)}
+    gaps = {estimate.cell["variant"]: estimate for estimate in of_measures(own, *OF_PROMPTS)}
     legend = _legend(results, shown.values())
     groups: dict[str, list[dict[str, Any]]] = {"bad": [], "named": [], "": [], "good": []}
     for variant in results.variants:
@@ -75,7 +79,7 @@ def prompt_rows(results: Results, model: str, named: str = "") -> dict[str, Any]
         *groups["named"],
         *(first | _alike(others, written) for first, *others in _say_the_same(rest)),
     ]
-    n = max((one.n for one in values.values()), default=0)
+    n = max((estimate.n for estimate in values.values()), default=0)
     return {
         "model": model,
         "rows": rows,
@@ -109,14 +113,14 @@ def _say_the_same(rows: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
     return groups
 
 
-def _distance(one: Mapping[str, Any], other: Mapping[str, Any]) -> float:
+def _distance(row: Mapping[str, Any], other: Mapping[str, Any]) -> float:
     """How far two prompts are apart: in accuracy, or in their shares of labels, whichever is more.
 
     Of the shares, those without a label among them, the total variation distance: half the sum of the
     absolute differences.
     """
-    shares = zip(one["shares"], other["shares"], strict=True)
-    return float(max(abs(one["number"] - other["number"]), sum(abs(a - b) for a, b in shares) / 2))
+    shares = zip(row["shares"], other["shares"], strict=True)
+    return float(max(abs(row["number"] - other["number"]), sum(abs(a - b) for a, b in shares) / 2))
 
 
 def _alike(others: Sequence[dict[str, Any]], written: Callable[[float], str]) -> dict[str, Any]:
@@ -174,7 +178,7 @@ def _first_line(variant: Mapping[str, Any]) -> str:
 
 def _legend(results: Results, shown: Iterable[Estimate]) -> dict[str, str]:
     """The names of the labels that are given by their codes, in the label set's order; others are one."""
-    given = {code for one in shown for code, share in one.details["labels"].items() if share > 0}
+    given = {code for estimate in shown for code, share in estimate.details["labels"].items() if share > 0}
     names = {code: results.label_name(code) for code in results.label_names if code in given}
     if len(names) <= _MOST_LABELS:
         return names

@@ -58,7 +58,7 @@ class Rule(NamedTuple):
     def estimates(self) -> list[str]:
         """The names of the estimates that decide."""
         groups = _DECLARED["evidence"]
-        return [name for one in self.evidence for name in groups.get(one, [one])]
+        return [name for group in self.evidence for name in groups.get(group, [group])]
 
 
 RULES: Final[tuple[Rule, ...]] = tuple(Rule(**row) for row in _DECLARED["rules"])

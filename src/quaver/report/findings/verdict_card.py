@@ -214,8 +214,8 @@ class _Said:
         """The prompt that surely does worst, where the verdict does not name it anyway."""
         gaps = of_measures(self.results.audit, *OF_PROMPTS)
         own = [gap for gap in gaps if gap.cell.get("model") == self.best.model]
-        worse = [one for one in own if one.low is not None and one.low > 0]
-        worst = max(worse, key=lambda one: one.number, default=None)
+        worse = [estimate for estimate in own if estimate.low is not None and estimate.low > 0]
+        worst = max(worse, key=lambda estimate: estimate.number, default=None)
         known = worst is None or worst.cell in [exception.cell for exception in self.best.exceptions]
         return "" if known else _sentence(self._say("beside", worst))
 
@@ -328,7 +328,7 @@ def by_hand(results: Results) -> Mapping[str, Any]:
         "texts": sum(results.lock.get("items", {}).get("gold", {}).values()),
         "columns": [quoted(column) for column in columns if column],
         "coders": [*map(quoted, items.get("coders", ()))] if known.get("coders") else [],
-        "sample": {**sample, "coders": [one["coder"] for one in sample["coders"] if one["labelled"]]}
+        "sample": {**sample, "coders": [coder["coder"] for coder in sample["coders"] if coder["labelled"]]}
         if sample.get("design")
         else None,
         "drawn": known.get("drawn"),

@@ -121,9 +121,11 @@ def _unwritten(folder: Path, error: OSError) -> StoreError:
 def _script() -> str:
     """The page's one script: its parts, none of which needs another to have run before it."""
     parts = [
-        one for one in (files("quaver.report") / "templates" / "script").iterdir() if one.name.endswith(".js")
+        file
+        for file in (files("quaver.report") / "templates" / "script").iterdir()
+        if file.name.endswith(".js")
     ]
-    texts = [one.read_text(encoding="utf-8") for one in sorted(parts, key=lambda part: part.name)]
+    texts = [file.read_text(encoding="utf-8") for file in sorted(parts, key=lambda part: part.name)]
     return "\n".join(['"use strict";', *texts])
 
 

@@ -53,7 +53,11 @@ def method_paragraph(results: Results) -> str:
         versions=[str(version) for model, version in known.items() if version and version != model],
         sampled=[words.partition(",")[0] for words in decodings_in_words(lock).values()],
         times=sorted(
-            {int(one.get("repeats", 1)) for one in lock.get("conditions", ()) if not one.get("follow_up")}
+            {
+                int(condition.get("repeats", 1))
+                for condition in lock.get("conditions", ())
+                if not condition.get("follow_up")
+            }
         ),
         right=right[0] if len(right) == 1 else None,
         by=count(len(sample["coders"]), "coder") if sample["coders"] else "people",
@@ -65,7 +69,7 @@ def method_details(results: Results, cost: Table) -> str:
     """What was asked, of which models, how often, how it was parsed and measured, and what it cost."""
     lock, estimates = results.lock, results.estimates
     accurate = [estimate.method.partition(";")[0] for estimate in of_measures(estimates, "accuracy")]
-    measures = [str(one.get("use", "")) for one in lock.get("study", {}).get("measures") or ()]
+    measures = [str(measure.get("use", "")) for measure in lock.get("study", {}).get("measures") or ()]
     measures += [measure_of(name) or name for name in results.measures]
     # How often each text was asked about under each decoding
     found: dict[str, set[int]] = {}
@@ -84,17 +88,19 @@ def method_details(results: Results, cost: Table) -> str:
         lock=lock,
         sample=gold_sample(lock),
         totals=corrected_totals(estimates),
-        claims={name: in_true_labels(one) for name, one in corrected_conclusions(estimates).items()},
-        conditions=[one for one in lock.get("conditions", ()) if not one.get("follow_up")],
+        claims={name: in_true_labels(claim) for name, claim in corrected_conclusions(estimates).items()},
+        conditions=[condition for condition in lock.get("conditions", ()) if not condition.get("follow_up")],
         engines=_engines(results),
         sampled=decodings_in_words(lock),
         hosts=hosts_in_words(lock),
-        own_limits=any(one.get("max_tokens") for one in lock.get("variants", ())),
+        own_limits=any(variant.get("max_tokens") for variant in lock.get("variants", ())),
         asked_times={name: sorted(times) for name, times in found.items()},
         measures=list(map(in_words, dict.fromkeys(measures))),
         thresholds=list(dict.fromkeys(named)),
         accurate=list(
-            dict.fromkeys(one.replace("unanswered", "answers without a label") for one in accurate if one)
+            dict.fromkeys(
+                words.replace("unanswered", "answers without a label") for words in accurate if words
+            )
         ),
         left_out=left_out_table(results).rows,
         scopes=_scopes([estimate for estimate in estimates if estimate.low is not None]),
@@ -107,7 +113,7 @@ def gold_sample(lock: Mapping[str, Any]) -> Mapping[str, Any]:
     """How a gold sample was drawn and labelled; without a design where none was drawn."""
     absent: dict[str, Any] = {"design": "", "by": (), "date": "", "agreement": None, "decided": {}}
     sample = {**absent, **lock.get("gold_sample", {})}
-    return {**sample, "coders": [one for one in sample.get("coders", ()) if one.get("labelled", 1)]}
+    return {**sample, "coders": [coder for coder in sample.get("coders", ()) if coder.get("labelled", 1)]}
 
 
 def _engines(results: Results) -> list[dict[str, Any]]:
@@ -118,8 +124,8 @@ def _engines(results: Results) -> list[dict[str, Any]]:
             if isinstance(level, Mapping) and level.get("engine"):
                 made.setdefault(str(level["engine"]), []).append(level)
     models = {}
-    for one in results.lock.get("paraphrases", {}).get("made", ()):
-        asked = one.get("asked", {})
+    for paraphrasing in results.lock.get("paraphrases", {}).get("made", ()):
+        asked = paraphrasing.get("asked", {})
         by = asked.get("model")
         models[str(asked.get("engine"))] = by.get("model", by.get("use")) if isinstance(by, Mapping) else by
     return [

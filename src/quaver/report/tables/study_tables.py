@@ -69,7 +69,7 @@ def page_tables(results: Results, deviations: Deviations | None, behind: Behind 
         ),
         "evaluators": estimates_table(results.in_order(_audited(results, "evaluator_flips")), flips),
         "coders": estimates_table(
-            [one for measure in _CODERS for one in results.known(measure)],
+            [estimate for measure in _CODERS for estimate in results.known(measure)],
             (share("same label", "percent"),),
         ),
         "worst-items": worst_items_table(results, deviations, behind),
@@ -190,13 +190,13 @@ def left_out_table(results: Results) -> Table:
 
 def accepted_table(accepted: Mapping[str, Any]) -> Table:
     """How many labels can be accepted for each promise; no rows without a gold sample."""
-    promises = [one for one in accepted.get("accepted", ()) if one["level"]]
+    promises = [row for row in accepted.get("accepted", ()) if row["level"]]
 
-    def promise_of(one: Mapping[str, Any]) -> str:
-        return ", ".join([*filter(None, [one["level"]]), promised(one["promise"])])
+    def promise_of(row: Mapping[str, Any]) -> str:
+        return ", ".join([*filter(None, [row["level"]]), promised(row["promise"])])
 
     columns = (
         *(text("at most wrong", promise_of), tally("accepted", "accepted"), share("of open items", "share")),
         *(*_CHECKED, share("wrong, estimated", "error")),
     )
-    return listed([*promises, *({**one, "level": ""} for one in accepted.get("curve", ()))], columns)
+    return listed([*promises, *({**row, "level": ""} for row in accepted.get("curve", ()))], columns)

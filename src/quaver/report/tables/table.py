@@ -143,10 +143,10 @@ def estimates_table(estimates: Sequence[Estimate], more: Sequence[Column] = (), 
         *(text(column, partial(_part, column=column)) for column in names),
         ("value", _value, True),
         (interval_heading, interval, True),
-        *([text("holds for", lambda one: one.scope.removeprefix("for "))] if scoped else []),
+        *([text("holds for", lambda estimate: estimate.scope.removeprefix("for "))] if scoped else []),
         *([amount(p_heading(tested), "p_holm")] if tested else []),
         *more,
-        ("n", lambda one: str(one.n), True),
+        ("n", lambda estimate: str(estimate.n), True),
         text("notes", _noted),
     ]
     return listed(estimates, columns, name=name)

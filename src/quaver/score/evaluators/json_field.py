@@ -170,9 +170,9 @@ def _spans(answer: Answer, field: str, forms: Forms, codes: tuple[str, ...]) -> 
     if start < 0:
         return _NONE
     values = [*_candidates(answer, start, field)]
-    found = {json.dumps(one): one for value in values if (one := _quoted(value, forms)) is not None}
+    found = {json.dumps(quoted): quoted for value in values if (quoted := _quoted(value, forms)) is not None}
     if len(found) > 1:
-        return ambiguous(set_of((label for label, _ in one), codes) for one in found.values())
+        return ambiguous(set_of((label for label, _ in quoted), codes) for quoted in found.values())
     for written, quotes in found.items():
         return replace(valid(set_of((label for label, _ in quotes), codes)), quote=written)
     return no_label("the field holds no lists of quotes" if values else f"no field {field}")
@@ -184,9 +184,13 @@ def _quoted(value: Any, forms: Forms) -> list[tuple[str, str]] | None:
     for name, some in value.items() if isinstance(value, dict) else [("", None)]:
         labels = forms.whole(name) or forms.whole(bare(name))
         words = [some] if isinstance(some, str) else some or []
-        if len(labels) != 1 or not isinstance(words, list) or not all(isinstance(one, str) for one in words):
+        if (
+            len(labels) != 1
+            or not isinstance(words, list)
+            or not all(isinstance(quote, str) for quote in words)
+        ):
             return None
-        quotes += [(labels[0], one.strip()) for one in words if one.strip()]
+        quotes += [(labels[0], quote.strip()) for quote in words if quote.strip()]
     return quotes
 
 
@@ -194,7 +198,7 @@ def _set(value: Any, forms: Forms, codes: tuple[str, ...]) -> Reading:
     given = _listed(value)
     if given is None:
         return no_label("the field holds no list")
-    found = [forms.whole(one) or forms.whole(bare(one)) for one in given]
+    found = [forms.whole(value) or forms.whole(bare(value)) for value in given]
     if not all(len(some) == 1 for some in found):
         return no_label("the field holds what is no label")
     return valid(set_of((some[0] for some in found), codes))
@@ -280,15 +284,15 @@ def _sound(part: re.Match[str]) -> str:
 
 def _listed(value: Any) -> list[str] | None:
     """The labels that a value lists; None where it is no list of them."""
-    if isinstance(value, dict) and all(isinstance(one, bool) for one in value.values()):
+    if isinstance(value, dict) and all(isinstance(is_given, bool) for is_given in value.values()):
         return [name for name, applies in value.items() if applies]
     if isinstance(value, str):
         return list(labels_in(value))
     if not isinstance(value, list) or any(
-        one is None or isinstance(one, dict | list | bool) for one in value
+        element is None or isinstance(element, dict | list | bool) for element in value
     ):
         return None
-    return [str(one).strip() for one in value]
+    return [str(element).strip() for element in value]
 
 
 def _values(text: str, start: int, field: str) -> Iterator[str]:

@@ -172,7 +172,7 @@ _NEEDED: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("final",), ("",)),
     (("boxed",), ("",)),
     (("correct", "right", "best", "likely"), _NOUNS),
-    (("the ", "my "), tuple(f"{one} {noun}" for one in ("the", "my") for noun in _NOUNS)),
+    (("the ", "my "), tuple(f"{article} {noun}" for article in ("the", "my") for noun in _NOUNS)),
     ((":",), _NOUNS),
     (("i ",), ("choose", "pick", "select", "vote for", "go with", "answer")),
 )
@@ -236,8 +236,8 @@ def _marked(answer: Answer, forms: Forms) -> tuple[str, ...]:
 
 def _holds(text: str, some: tuple[str, ...]) -> bool:
     """Whether one of some words stands in a text; a loop is faster here than `any`."""
-    for one in some:  # noqa: SIM110
-        if one in text:
+    for mark in some:  # noqa: SIM110
+        if mark in text:
             return True
     return False
 
@@ -247,7 +247,7 @@ def _places(marker: re.Pattern[str], text: str) -> Iterator[int]:
     end, window = len(text), _WINDOW
     while end > 0:
         start = max(0, end - window)
-        found = takewhile(lambda one, end=end: one.start() < end, marker.finditer(text, start))  # type: ignore[misc]
+        found = takewhile(lambda match, end=end: match.start() < end, marker.finditer(text, start))  # type: ignore[misc]
         yield from reversed([match.end() for match in found if _begins_word(text, match.start())])
         end, window = start, window * 4
 

@@ -73,11 +73,11 @@ def _beside(
     places: list[Mention | Score] = sorted([*mentions, *scores], key=lambda place: place.start)
     found: dict[str, float] = {}
     apart = 0
-    for one, other in pairwise(places):
-        mention, score = (one, other) if behind else (other, one)
+    for earlier, other in pairwise(places):
+        mention, score = (earlier, other) if behind else (other, earlier)
         if not isinstance(mention, Mention) or not isinstance(score, Score):
             continue
-        gap = text[one.end : other.start]
+        gap = text[earlier.end : other.start]
         if _SENTENCE_END.search(gap):
             continue
         apart += bool(_CLAUSE_END.search(gap))

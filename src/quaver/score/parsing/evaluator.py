@@ -181,7 +181,7 @@ def evaluator_within(given: Given, where: str) -> Evaluator:
             fix="list it among the study's evaluators, beside this one",
         )
     model = model_of(plugin)
-    if strange := next((one for one in options if one not in model.model_fields), None):
+    if strange := next((option for option in options if option not in model.model_fields), None):
         raise UnknownName("option", strange, model.model_fields, where=f"{where}: {name}")
     try:
         checked = model.model_validate(options)
@@ -190,8 +190,14 @@ def evaluator_within(given: Given, where: str) -> Evaluator:
         raise SpecError(
             "this value does not fit" if option in options else f"the option {option!r} is missing",
             where=f"{where}: {name}: {option}",
-            expected=expectation([one for one in error.errors() if one["loc"][:1] == (option,)]),
+            expected=expectation(
+                [
+                    error_of_field
+                    for error_of_field in error.errors()
+                    if error_of_field["loc"][:1] == (option,)
+                ]
+            ),
             found=excerpt(options.get(option)),
         ) from None
-    evaluator: Evaluator = plugin(**{one: getattr(checked, one) for one in checked.model_fields_set})
+    evaluator: Evaluator = plugin(**{option: getattr(checked, option) for option in checked.model_fields_set})
     return evaluator

@@ -94,7 +94,7 @@ def is_negated(folded: str, start: int, end: int | None = None) -> bool:
 @cache
 def _last_words() -> frozenset[str]:
     """The words in which a negation ends, or what may stand between it and a form."""
-    return frozenset(one.rsplit(" ", 1)[-1] for kind in ("not", "between") for one in spaced(kind))
+    return frozenset(phrase.rsplit(" ", 1)[-1] for kind in ("not", "between") for phrase in spaced(kind))
 
 
 def _ends_in_negation(text: str) -> bool:
@@ -153,7 +153,7 @@ def _right_edge(char: str) -> str:
 
 def _glued(*codes: str) -> tuple[str, ...]:
     """The affixes of some languages that may touch a form."""
-    return tuple(one for code in codes for one in phrases_in(languages()[code], "glued"))
+    return tuple(phrase for code in codes for phrase in phrases_in(languages()[code], "glued"))
 
 
 def _has_edge(char: str) -> bool:

@@ -151,7 +151,7 @@ def marks_of(answer: Answer, forms: Forms) -> Sequence[Mark]:
 @cache
 def _none_of(form: str) -> tuple[str, ...]:
     """How "none of these" begins where a form is only its beginning."""
-    return tuple(one for one in phrases("none") if one.startswith(form) and one != form)
+    return tuple(phrase for phrase in phrases("none") if phrase.startswith(form) and phrase != form)
 
 
 def _meant(answer: Answer, mentions: Sequence[Mention]) -> Iterator[Mention]:
@@ -193,8 +193,8 @@ def _ticks(answer: Answer, mentions: Sequence[Mention]) -> dict[int, bool]:
     behind = [(mention, _BOX_BEHIND.match(text, mention.end)) for mention in mentions]
     boxes = before if before[0][1] or not behind[0][1] else behind
     return {
-        one.start: box["ticked"] is not None
-        for one, box in boxes
+        mention.start: box["ticked"] is not None
+        for mention, box in boxes
         if box and not (words and box[0][-1].isalpha())
     }
 
@@ -249,12 +249,12 @@ def _marks(answer: Answer, mentions: Sequence[Mention]) -> Iterator[Mark]:
 def _listed(answer: Answer, mentions: Sequence[Mention]) -> list[bool]:
     """Which mentions are joined to one of another label."""
     listed = [False] * len(mentions)
-    for index, (one, other) in enumerate(pairwise(mentions)):
-        gap = answer.folded[one.end : other.start][:_NEAR]
+    for index, (mention, other) in enumerate(pairwise(mentions)):
+        gap = answer.folded[mention.end : other.start][:_NEAR]
         is_name = _IN_NAME.match(answer.folded, other.end) and '"' in gap
-        if one.codes == other.codes or is_name or len(gap) == _NEAR:
+        if mention.codes == other.codes or is_name or len(gap) == _NEAR:
             continue
-        if _CHANGE.fullmatch(gap) or JOINT.fullmatch(answer.folded, one.end, other.start):
+        if _CHANGE.fullmatch(gap) or JOINT.fullmatch(answer.folded, mention.end, other.start):
             listed[index] = listed[index + 1] = True
     return listed
 

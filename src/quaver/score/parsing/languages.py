@@ -48,7 +48,7 @@ def languages() -> Mapping[str, Mapping[str, Any]]:
 
 def phrases_in(entry: Mapping[str, Any], kind: str) -> tuple[str, ...]:
     """The words and phrases of one kind in a language, as they stand in a folded answer."""
-    return tuple(text for one in entry.get(kind, "").split(",") if (text := fold(plain(one.strip()))))
+    return tuple(text for phrase in entry.get(kind, "").split(",") if (text := fold(plain(phrase.strip()))))
 
 
 @cache

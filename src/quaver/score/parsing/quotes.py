@@ -99,15 +99,15 @@ class QuotedText:
             behind = [place for place in places if (place[1] or 0) >= end]
             near = before[-1:] if at < anchor else behind[:1]
             found[at] = next(iter(near or places), None) or self._fuzzy(parts[at])
-        if any(one[1] is None for one in found.values()):
+        if any(place[1] is None for place in found.values()):
             return INVENTED
         total = sum(map(len, parts))
-        score = sum(len(parts[at]) * (one[3] or 0.0) for at, one in found.items()) / total
-        how = "fuzzy" if any(one[0] == "fuzzy" for one in found.values()) else "alike"
+        score = sum(len(parts[at]) * (place[3] or 0.0) for at, place in found.items()) / total
+        how = "fuzzy" if any(place[0] == "fuzzy" for place in found.values()) else "alike"
         return (
             how,
-            min(one[1] or 0 for one in found.values()),
-            max(one[2] or 0 for one in found.values()),
+            min(place[1] or 0 for place in found.values()),
+            max(place[2] or 0 for place in found.values()),
             score,
         )
 
@@ -194,9 +194,9 @@ def _letters(text: str) -> tuple[str, NDArray[np.intp]]:
         return letters, np.flatnonzero(_IS_LETTER[codes])
     found, places = list[str](), list[int]()
     for at, character in enumerate(text):
-        for one in fold(plain(unicodedata.normalize("NFKD", character))):
-            if one.isalnum():
-                found.append(one)
+        for letter in fold(plain(unicodedata.normalize("NFKD", character))):
+            if letter.isalnum():
+                found.append(letter)
                 places.append(at)
     return "".join(found), np.array(places, np.intp)
 
@@ -207,7 +207,7 @@ _IS_LETTER = np.array([chr(code).isalnum() for code in range(128)])
 def _adds_words(quote: str, at: NDArray[np.intp], wanted: str, part: str) -> bool:
     """Whether a quote has words that the stretch has not: letters more than it, or other ones in a row."""
     places, before = np.full(len(wanted), -1), (0, 0)
-    blocks = [one for one in LCSseq.opcodes(wanted, part) if one.tag == "equal"]
+    blocks = [block for block in LCSseq.opcodes(wanted, part) if block.tag == "equal"]
     ends = [(block.src_start, block.dest_start, block.src_end, block.dest_end) for block in blocks]
     for src, dest, src_end, dest_end in [*ends, (len(wanted), len(part), len(wanted), len(part))]:
         if src_end - src == 1 and src_end < len(wanted):

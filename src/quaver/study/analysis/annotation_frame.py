@@ -202,7 +202,7 @@ def _texts(experiment: Experiment) -> Callable[[str, int], str]:
 
     # variants with the same template show an item in the same text
     alike: dict[str, str] = {}
-    first = {one.id: alike.setdefault(one.text, one.id) for one in experiment.variants}
+    first = {variant.id: alike.setdefault(variant.text, variant.id) for variant in experiment.variants}
     return lambda variant, item: text(first[variant], item)
 
 

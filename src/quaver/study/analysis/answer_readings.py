@@ -138,7 +138,7 @@ def _verdicts(
 
 
 def _kinds(estimates: Sequence[Estimate]) -> Kinds:
-    return {one.model: one.kind for one in recommendations(estimates)}
+    return {recommendation.model: recommendation.kind for recommendation in recommendations(estimates)}
 
 
 def _examples(study: StudySource, answers: pl.DataFrame) -> list[dict[str, Any]]:

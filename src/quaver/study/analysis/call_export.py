@@ -176,7 +176,7 @@ def _stored(chunk: Sequence[Any], where: str) -> pl.DataFrame:
         texts = stored.select("output", "thinking", "instrument").iter_rows()
         read = [
             (
-                ("\n\n".join(one for one in (own, without_thinking(str(output))[1]) if one) or None),
+                ("\n\n".join(part for part in (own, without_thinking(str(output))[1]) if part) or None),
                 terms and record_text(terms),
             )
             for output, own, terms in texts

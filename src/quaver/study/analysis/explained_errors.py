@@ -79,7 +79,11 @@ def explaining_columns(frame: pl.DataFrame, table: pl.DataFrame, declared: Colle
         known = table.join(pl.DataFrame({"item": items, "wrong": wrong}), on="item", how="left")
         is_wrong = known["wrong"].fill_null(value=False).to_numpy()
         left = known["wrong"].is_not_null().to_numpy()
-        while worse := [one for one in associated(is_wrong, left, looked_at) if one.inside > one.outside]:
+        while worse := [
+            association
+            for association in associated(is_wrong, left, looked_at)
+            if association.inside > association.outside
+        ]:
             trait = worse[0]
             left = left & ~trait.items
             if trait.column not in declared:
@@ -138,10 +142,15 @@ def hand_labelled(frame: pl.DataFrame, table: pl.DataFrame, drawn: str | None) -
         differing = associated(by_hand, everyone, looked_at, CHOSEN)
         details: dict[str, object] = {"drawn": drawn or "", "texts": int(by_hand.sum()), "of": len(by_hand)}
         if differing:
-            trait = next((one for one in differing if one.inside > one.outside), differing[0])
+            trait = next(
+                (association for association in differing if association.inside > association.outside),
+                differing[0],
+            )
             inside, outside = float(trait.items[by_hand].mean()), float(trait.items[~by_hand].mean())
             details |= {"trait": trait.words, "inside": inside, "outside": outside}
-            rare = next((one for one in differing if one.inside < one.outside), None)
+            rare = next(
+                (association for association in differing if association.inside < association.outside), None
+            )
             if rare is not None:
                 details |= {"group": NAMES.get(rare.column, rare.column), "level": rare.level}
         estimates.append(

@@ -82,7 +82,7 @@ class FieldSource(StudySource):
                 "name": f"{spec.name}: {name}",
                 "task": task,
                 "items": spec.items.model_copy(update={"gold": field.gold}),
-                "measures": tuple(one.model_copy(update={"field": None}) for one in specs),
+                "measures": tuple(spec.model_copy(update={"field": None}) for spec in specs),
                 "conclusions": tuple(
                     conclusion for conclusion in spec.conclusions if conclusion.field == name
                 ),
@@ -152,9 +152,9 @@ class FieldSource(StudySource):
         """The study's document with the field's labels."""
         whole, experiment = self.whole.lock(), self.experiment
         variants = [
-            one
+            rendered
             | {"answers": dict(variant.answers), "label_field": variant.label_field, "output": variant.output}
-            for one, variant in zip(whole["variants"], experiment.variants, strict=True)
+            for rendered, variant in zip(whole["variants"], experiment.variants, strict=True)
         ]
         return whole | {
             "study": self.spec.model_dump(mode="json"),

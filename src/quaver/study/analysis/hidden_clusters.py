@@ -98,8 +98,8 @@ def groups_of(study: StudySource, column: str) -> pl.Series:
 
 def clustered(estimates: Sequence[Estimate]) -> list[Estimate]:
     """The column whose groups make intervals widest, and texts that are nearly the same, where they do."""
-    copies = [one for one in clusters(estimates) if one.cell["column"] == NEAR_DUPLICATES]
-    return [*[one for one in clusters(estimates) if one not in copies][:1], *copies]
+    copies = [estimate for estimate in clusters(estimates) if estimate.cell["column"] == NEAR_DUPLICATES]
+    return [*[estimate for estimate in clusters(estimates) if estimate not in copies][:1], *copies]
 
 
 def widened(

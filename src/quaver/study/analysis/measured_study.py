@@ -124,10 +124,10 @@ class MeasuredStudy:
         """The gathered frame that all measures share."""
         return Gathered(self.frame) if self.beside else self.every
 
-    def _of(self, one: Measurement) -> Gathered:
+    def _of(self, measurement: Measurement) -> Gathered:
         """The annotations that a measure is taken of; measures of correctness count all gold labels."""
-        section = one.plugin.presentation.section if isinstance(one.plugin, Measure) else ""
-        return self.every if section == "accuracy" and one.measure not in CORRECTED else self.whole
+        section = measurement.plugin.presentation.section if isinstance(measurement.plugin, Measure) else ""
+        return self.every if section == "accuracy" and measurement.measure not in CORRECTED else self.whole
 
     # ---------------------------------------------------------------- what the study says of them
 
@@ -141,7 +141,7 @@ class MeasuredStudy:
         """The column that groups the items: the study's, else the one that its measures name."""
         if self.study.spec.group:
             return self.study.spec.group
-        named = {one.options.get("group") for one in self.asked} - {None}
+        named = {measurement.options.get("group") for measurement in self.asked} - {None}
         return str(next(iter(named))) if len(named) == 1 and named <= set(self.frame.columns) else None
 
     @cached_property
@@ -186,11 +186,13 @@ class MeasuredStudy:
         if name == "conclusion" and "formula" in options:
             conclusion = read_part(ConclusionSpec, options, Positions(None, {}), ("conclusion",))
             spec = self.study.spec.model_copy(update={"conclusions": (conclusion,)})
-            (one,) = Conclusions(spec, Positions(None, {}), self.experiment).measurements()
-            return self._doubted(one.of(self.frame))
+            (concluding,) = Conclusions(spec, Positions(None, {}), self.experiment).measurements()
+            return self._doubted(concluding.of(self.frame))
         specs = measures_of(self.study.spec, name, options)
         asked = told_apart([measurement(self.study, spec, self.frame) for spec in specs])
-        return self._doubted([estimate for one in asked for estimate in one.of(self._of(one).frame)])
+        return self._doubted(
+            [estimate for measurement in asked for estimate in measurement.of(self._of(measurement).frame)]
+        )
 
     def estimates(self, names: Sequence[str] | None = None) -> list[Estimate]:
         """The estimates of the measures that the study file names, or of the measures given by name."""
@@ -199,7 +201,7 @@ class MeasuredStudy:
 
     def _taken(self, asked: Sequence[Measurement]) -> list[Estimate]:
         """What measures give; one that cannot be taken says why."""
-        return [estimate for one in asked for estimate in one.or_why(self._of(one))]
+        return [estimate for measurement in asked for estimate in measurement.or_why(self._of(measurement))]
 
     def _doubted(self, estimates: list[Estimate]) -> list[Estimate]:
         """The estimates, with a warning where their items come in groups that the study does not declare."""
@@ -277,7 +279,7 @@ class MeasuredStudy:
         if self.beside:  # gold labels count, of whichever items
             known = few_items(self._first_of(self.every.frame), self.seed)
             estimates = [estimate for estimate in estimates if estimate.measure not in _OF_GOLD]
-            estimates += [one for one in self._evidence(known) if one.measure in _OF_GOLD]
+            estimates += [estimate for estimate in self._evidence(known) if estimate.measure in _OF_GOLD]
         if few is not self.first:
             answered = self._answered()
             counted = {estimate.measure for estimate in answered}
@@ -337,7 +339,7 @@ class MeasuredStudy:
 
     def verdict(self) -> list[Estimate]:
         """What the verdict and the recommendation rest on, and nothing more."""
-        profiles = [one for one in self.asked if one.measure == "readiness"]
+        profiles = [measurement for measurement in self.asked if measurement.measure == "readiness"]
         return [*self._rested_on, *self._taken(profiles)]
 
     @cached_property
@@ -396,12 +398,12 @@ class MeasuredStudy:
 def pictured(measurements: Sequence[Measurement], whole: Gathered) -> list[Estimate]:
     """The calibration error of each model and evaluator over all else, for reliability diagrams."""
     estimates: list[Estimate] = []
-    for one in measurements if whole.height else ():
-        by = tuple(one.options.get("by", ()))
+    for measured in measurements if whole.height else ():
+        by = tuple(measured.options.get("by", ()))
         kept = tuple(column for column in by if column in ("model", "evaluator"))
-        if one.measure == "ece" and kept and kept != by:
+        if measured.measure == "ece" and kept and kept != by:
             with suppress(QuaverError):  # what the file asks for says why it is not measured
-                estimates += one.of(whole, by=kept)
+                estimates += measured.of(whole, by=kept)
     return estimates
 
 
@@ -439,7 +441,7 @@ class MeasuredFields:
 
     def __init__(self, study: StudySource) -> None:
         self.study = study
-        self.parts = {name: MeasuredStudy(one) for name, one in fields_of(study).items()}
+        self.parts = {name: MeasuredStudy(field) for name, field in fields_of(study).items()}
 
     @classmethod
     def of(cls, study: StudySource) -> MeasuredFields:

@@ -78,10 +78,14 @@ class StoredBehind:
         factors = {variant.id: variant.factors for variant in self._experiment.variants}
         for condition, *amounts in self._store.rows(_COSTS, []) if self._store else ():
             calls, read, cached, written = (float(amount or 0) for amount in amounts)
-            one = self._experiment.conditions[condition]
-            price = self._prices.get(one.model)
+            asked = self._experiment.conditions[condition]
+            price = self._prices.get(asked.model)
             money = price.of(read, cached, written) if price else None
-            for key in (*factors[one.variant].items(), ("decoding", one.decoding), ("model", one.model)):
+            for key in (
+                *factors[asked.variant].items(),
+                ("decoding", asked.decoding),
+                ("model", asked.model),
+            ):
                 rows.append((*key, calls, read, written, money))
         named = ["calls", "prompt_tokens", "completion_tokens", "money"]
         schema = {"factor": pl.String, "level": pl.String} | dict.fromkeys(named, pl.Float64)

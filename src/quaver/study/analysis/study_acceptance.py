@@ -112,7 +112,7 @@ def _evidence(study: StudySource, frame: pl.DataFrame, evaluator: str | None = N
     """What speaks for each item's label, as an evaluator reads it, the first if none is named."""
     if frame.is_empty() and study.has_answers:
         raise _no_labels(study)
-    known = [one.title for one in study.spec.evaluators]
+    known = [evaluator.title for evaluator in study.spec.evaluators]
     if evaluator is not None and evaluator not in known:
         raise UnknownName("evaluator", evaluator, known, where="evaluator")
     named = pl.col("evaluator").cast(pl.String)

@@ -59,12 +59,12 @@ def measurable(study: StudySource, frame: pl.DataFrame | None = None) -> pl.Data
     """
     frame = annotations_of(study) if frame is None else frame
     if study.has_answers:
-        blind = [name for name, one in study.experiment.decodings.items() if not one.logprobs]
+        blind = [name for name, decoding in study.experiment.decodings.items() if not decoding.logprobs]
         elsewhere = study.plugins.follow_ups()
         readers = [
             name
-            for name, one in study.plugins.evaluators().items()
-            if getattr(one, "reads", "") == "tokens" and name not in elsewhere
+            for name, evaluator in study.plugins.evaluators().items()
+            if getattr(evaluator, "reads", "") == "tokens" and name not in elsewhere
         ]
         evaluator, decoding = pl.col("evaluator").cast(pl.String), pl.col("decoding").cast(pl.String)
         frame = frame.filter(~(evaluator.is_in(readers) & decoding.is_in(blind)))
@@ -84,9 +84,9 @@ def _pooled(study: StudySource, frame: pl.DataFrame) -> pl.DataFrame:
         idle = idle_in(store)
     for model, knob, _ in idle:
         alike: dict[Decoding, list[str]] = defaultdict(list)
-        for name, one in study.experiment.decodings.items():
-            if hasattr(one, knob):
-                alike[replace(one, name="", grid=(), **{knob: getattr(Decoding(""), knob)})].append(name)
+        for name, settings in study.experiment.decodings.items():
+            if hasattr(settings, knob):
+                alike[replace(settings, name="", grid=(), **{knob: getattr(Decoding(""), knob)})].append(name)
         own = pl.col("model").cast(pl.String) == model
         if knob in frame.columns:
             frame = frame.with_columns(pl.when(~own).then(knob))
@@ -243,16 +243,20 @@ def told_apart(found: list[Measurement]) -> list[Measurement]:
     Else two conventions of one measure were two numbers of one name and one cell.
     """
     apart = []
-    for one in found:
-        alike = [other for other in found if (other.measure, other.evaluator) == (one.measure, one.evaluator)]
-        plugin, named = one.plugin, dict[str, str]()
+    for measurement in found:
+        alike = [
+            other
+            for other in found
+            if (other.measure, other.evaluator) == (measurement.measure, measurement.evaluator)
+        ]
+        plugin, named = measurement.plugin, dict[str, str]()
         defaults = plugin.defaults(plugin.treatments) if isinstance(plugin, Measure) else {}
         for name, default in defaults.items():
-            own = one.options.get(name, default)
+            own = measurement.options.get(name, default)
             differ = any(other.options.get(name, default) != own for other in alike)
             if differ and own is not None:
                 named[name] = str(own)
-        apart.append(one._replace(named=named))
+        apart.append(measurement._replace(named=named))
     return apart
 
 
@@ -263,8 +267,10 @@ def measures_of(spec: StudySpec, name: str, options: Mapping[str, Any]) -> list[
     """A measure as a study file names it, each time that it does, some options in place of the file's."""
     own = [measure.model_dump(exclude_unset=True) for measure in spec.measures if measure.use == name] or [{}]
     specs: list[MeasureSpec] = []
-    for one in own:
-        read = read_part(MeasureSpec, {**one, **options, "use": name}, Positions(None, {}), ("measure",))
+    for options_of_one in own:
+        read = read_part(
+            MeasureSpec, {**options_of_one, **options, "use": name}, Positions(None, {}), ("measure",)
+        )
         if read not in specs:
             specs.append(read)
     return specs
@@ -283,7 +289,11 @@ def measurements(study: StudySource, names: Sequence[str] | None, frame: pl.Data
                 asked.append((("items", "coders"), MeasureSpec(use=name, by=_POOLED)))
     else:
         asked = [(loc, spec) for loc, spec in asked if spec.use in names]
-        apart = {*known, *(one.measure for one in corrected), *([CONCLUSIONS] if concluded else ())}
+        apart = {
+            *known,
+            *(measurement.measure for measurement in corrected),
+            *([CONCLUSIONS] if concluded else ()),
+        }
         for name in names:
             if name not in apart:
                 registered(name, where="the measure asked for")

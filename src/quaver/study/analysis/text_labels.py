@@ -107,9 +107,9 @@ def _chosen(
     columns = frame.collect_schema().names()
     kept = ["item", "label", "status", "truncated", "confidence", "probabilities"]
     kept += ["quote", "quote_score", "quote_start"]
-    evaluators = [one.title for one in study.spec.evaluators]
+    evaluators = [evaluator.title for evaluator in study.spec.evaluators]
     asked: list[tuple[str, Sequence[str], list[str]]] = [
-        ("model", [model] if model else (), [one.name for one in study.spec.models]),
+        ("model", [model] if model else (), [spec.name for spec in study.spec.models]),
         ("variant", variants or (), [variant.id for variant in study.experiment.variants]),
         ("evaluator", [evaluator or evaluators[0]], evaluators),
     ]

@@ -409,7 +409,7 @@ def consent_missing(plan: Forecast) -> QuaverError:
     """The error where asking costs money and nobody has agreed to it."""
     return QuaverError(
         "this would spend money, and nobody has agreed to it",
-        where=", ".join(one["model"] for one in plan.models),
+        where=", ".join(model["model"] for model in plan.models),
         found=f"{plan.calls - plan.stored:,} calls for {plan.costs}",
         fix="agree with --yes, or set a limit with --budget",
     )

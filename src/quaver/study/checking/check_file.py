@@ -56,7 +56,7 @@ def study_text(path: Path, source: Path, table: TextTable, design: Mapping[str, 
         gold=gold,
         defined=defined,
         postfix=postfix_for_labels(design["language"], defined=True),
-        classes=[one.name for one in table.fields if one.kind != "number"],
+        classes=[field.name for field in table.fields if field.kind != "number"],
         line=_one_line,
     )
     return f"{text}\n"

@@ -68,7 +68,7 @@ def prompt_shown(instruction: str, definitions: Mapping[str, str], text: str, la
         text: No template, whatever it holds.
         language: That of the words that Quaver adds.
     """
-    labels = LabelSet(tuple(Label(one, one, meaning) for one, meaning in definitions.items()))
+    labels = LabelSet(tuple(Label(code, code, meaning) for code, meaning in definitions.items()))
     postfix = postfix_for_labels(language, defined=any(definitions.values()))
     variant = replace(
         _variant(instruction, postfix), answers={definition: definition for definition in definitions}

@@ -104,7 +104,9 @@ def read_text_table(table: Table, given: CheckOptions) -> TextTable:
     rules = label_rules(given, ())
     fields = named_fields(table, given.get("fields", ()), rules)
     drawn = given.get("hand_labels")
-    found = TextTable(len(table.rows), text, item, fields=tuple(replace(one, drawn=drawn) for one in fields))
+    found = TextTable(
+        len(table.rows), text, item, fields=tuple(replace(field, drawn=drawn) for field in fields)
+    )
     try:
         if not found.fields:
             found.gold, found.coders = gold, tuple(named.get("coders", ()))
@@ -120,8 +122,12 @@ def read_text_table(table: Table, given: CheckOptions) -> TextTable:
     if found.group is None:
         found.repeating = tuple(name for name, n in sizes.items() if name not in found.few and n <= rows / 2)
     order = [*_SHOWN]
-    decided = sorted(table.taken, key=lambda one: order.index(one.role) if one.role in order else len(order))
-    found.taken = tuple(replace(one, role=_SHOWN.get(one.role, one.role)) for one in decided)
+    decided = sorted(
+        table.taken, key=lambda decision: order.index(decision.role) if decision.role in order else len(order)
+    )
+    found.taken = tuple(
+        replace(decision, role=_SHOWN.get(decision.role, decision.role)) for decision in decided
+    )
     _count_rows(table, found)
     return found
 
@@ -143,7 +149,7 @@ def _find_labels(table: Table, text_table: TextTable, rules: LabelRules) -> None
     if gold and not coders:
         coders = label_columns(table, text_table.labels, rules.unlabelled)
     elif len(coders) == 1 and not gold:
-        (why,) = [one.why for one in table.taken if one.column == coders[0]]
+        (why,) = [decision.why for decision in table.taken if decision.column == coders[0]]
         gold, coders = table.take("gold", coders[0], why), []
     elif coders and not gold:
         why = "the label of most coders counts as the gold label"
@@ -246,7 +252,7 @@ def _count_rows(table: Table, text_table: TextTable) -> None:
         )
     text_table.rows, text_table.blank = len(rows), len(table.rows) - len(rows)
     if text_table.fields:
-        of_fields = [name for one in text_table.fields for name in one.columns]
+        of_fields = [name for field in text_table.fields for name in field.columns]
         text_table.known = sum(any(row.get(name) not in (None, "") for name in of_fields) for row in rows)
         return
     also = {text: label for text, label in text_table.also.items() if label}

@@ -181,7 +181,7 @@ class Collecting:
         """
         stored = Counter(dict(self._store.rows(_STORED_BY_MODEL)))
         models, prices = self._study.spec.models, self._prices
-        free = {one.name for one in models if one.use == "function" or prices.get(one.name) == FREE}
+        free = {model.name for model in models if model.use == "function" or prices.get(model.name) == FREE}
         pilots: dict[str, list[Request]] = {}
         for name in names:
             if name not in free and _is_worth_a_pilot(self._study, name, stored[name]):

@@ -157,7 +157,7 @@ def status_in(study: StudySource, store: Store | None, process: int | None) -> S
             "waiting": store.waiting() if process is None else 0,
             "batches": _batches(study, store),
             "blocked": blocked_texts(study.experiment.items, store),
-            "idle_knobs": [idle_words(*one) for one in idle_in(store)],
+            "idle_knobs": [idle_words(*idle) for idle in idle_in(store)],
         }
         total -= store.calls.unfollowed()
     used = spent(entries, prices)
@@ -200,10 +200,10 @@ def blocked_texts(items: Sequence[Item], store: Store) -> list[str]:
     found: dict[str, dict[int, str]] = defaultdict(dict)
     for model, item, words in store.rows(_BLOCKED):
         found[model][item] = words or ""
-    columns: dict[str, list[str | None]] = {"gold label": [one.gold for one in items]}
+    columns: dict[str, list[str | None]] = {"gold label": [item.gold for item in items]}
     for kind in ("golds", "groups"):
-        names = dict.fromkeys(name for one in items for name in getattr(one, kind))
-        columns |= {name: [getattr(one, kind).get(name) for one in items] for name in names}
+        names = dict.fromkeys(name for item in items for name in getattr(item, kind))
+        columns |= {name: [getattr(item, kind).get(name) for item in items] for name in names}
     sentences = []
     for model, texts in found.items():
         parts = []

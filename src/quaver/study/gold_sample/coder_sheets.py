@@ -126,15 +126,15 @@ def sheets_of_round(
     about = sample.design["rounds"][number - 1]
     items = sample.draw.filter(round=number)["item"].to_list()
     done = _labelled(sample.coded)
-    gold = {column: sample.of(one.gold_field).settled.gold for column, one in fields.items()}
+    gold = {column: sample.of(field.gold_field).settled.gold for column, field in fields.items()}
     sheets = []
     for coder, own in assigned(items, about["coders"], about["overlap"], sample.design["seed"]).items():
         left: dict[str, dict[str, str]] = {}
         for item in own:
             known = [
                 column
-                for column, one in fields.items()
-                if {(one.gold_field, item, coder), (one.gold_field, item, None)} & done
+                for column, field in fields.items()
+                if {(field.gold_field, item, coder), (field.gold_field, item, None)} & done
             ]
             if len(known) < len(fields):
                 left[item] = {column: gold[column].get(item, "") for column in known}
@@ -145,7 +145,10 @@ def sheets_of_round(
 def sheet_of_disagreements(source: StudySource, sample: GoldSample, adjudicator: str) -> Sheet:
     """The items on which coders of a field disagree, with their labels."""
     still_open = dict(sorted(sample.settled.open.items()))
-    given = {item: {label_of(one): label for one, label in own.items()} for item, own in still_open.items()}
+    given = {
+        item: {label_of(label_code): label for label_code, label in own.items()}
+        for item, own in still_open.items()
+    }
     sheet = sheet_of(source, adjudicator + ADJUDICATES, given)
     coders = dict.fromkeys(coder for row in sheet.rows for coder in still_open[row[ITEM]])
     return replace(sheet, coders=list(coders))
@@ -156,14 +159,14 @@ def sheet_of(source: StudySource, coder: str, items: Mapping[str, Mapping[str, s
     experiment, texts = source.experiment, item_texts(source, items)
     labels, by_id = experiment.labels, {item.id: item for item in experiment.items}
     rows = []
-    for one, filled in items.items():
-        if one not in by_id:  # it has left the study since
+    for item, filled in items.items():
+        if item not in by_id:  # it has left the study since
             continue
-        lines = [texts[one]]
+        lines = [texts[item]]
         if labels.options and not source.spec.task.fields:
-            options = zip(labels.codes, options_of(by_id[one], labels), strict=False)
+            options = zip(labels.codes, options_of(by_id[item], labels), strict=False)
             lines += [f"{code}: {text}" for code, text in options]
-        rows.append({ITEM: one, TEXT: "\n".join(lines), **filled})
+        rows.append({ITEM: item, TEXT: "\n".join(lines), **filled})
     asked = experiment.variants[0].instruction.strip()
     question = asked if asked and "{" not in asked else "Which label fits the text?"
     return Sheet(coder, rows, labels, question)
@@ -195,7 +198,7 @@ def write_sheets(
     for sheet in sheets:
         name = f"{stem}-{_UNFIT.sub('_', sheet.coder.removesuffix(ADJUDICATES))[:60]}"
         tried = (name, *(f"{name}-{again}" for again in range(2, 10_000)))
-        free = next(one for one in tried if not [*folder.glob(f"{one}.*")])
+        free = next(stem for stem in tried if not [*folder.glob(f"{stem}.*")])
         for file, content in written(sheet, free, form).items():
             paths.append(folder / file)
             staged.append(change.file(folder / file))

@@ -72,7 +72,7 @@ class GoldRound(Rows):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row."""
-        shown = [one.name for one in fields(self) if one.name != "files"]
+        shown = [field.name for field in fields(self) if field.name != "files"]
         return [{**{name: getattr(self, name) for name in shown}, "by": ", ".join(self.by)}]
 
     def __str__(self) -> str:

@@ -76,13 +76,13 @@ class GoldStatus(Rows):
 
     def document(self) -> dict[str, Any]:
         """All of it, as a mapping for JSON."""
-        own = {one.name: getattr(self, one.name) for one in fields(self)} | {
+        own = {field.name: getattr(self, field.name) for field in fields(self)} | {
             "by": list(self.by),
             "coders": self.rows(),
             "complete": self.complete,
             "agreement": None if self.agreement is None else self.agreement.document(),
         }
-        own["fields"] = {name: one.document() for name, one in self.fields.items()}
+        own["fields"] = {name: status.document() for name, status in self.fields.items()}
         return {
             name: value for name, value in own.items() if value or name not in ("fields", "new", "changed")
         }
@@ -132,11 +132,11 @@ def described(sample: GoldSample, labels: LabelSet) -> dict[str, Any]:
 
 def coder_agreement(table: pl.DataFrame, labels: LabelSet) -> tuple[int, Estimate | None]:
     """How many items several coders labelled, and how well they agree."""
-    rows = [[one for one in row if one is not None] for row in table.drop("item").iter_rows()]
+    rows = [[label for label in row if label is not None] for row in table.drop("item").iter_rows()]
     several = [row for row in rows if len(row) > 1]
     if not several:
         return 0, None
-    pairs = [one == other for row in several for one, other in combinations(row, 2)]
+    pairs = [first == other for row in several for first, other in combinations(row, 2)]
     alpha = krippendorff_alpha(table.drop("item").rows(), labels.level, labels=labels)
     details = {**alpha.details, "percent": sum(pairs) / len(pairs)}
     return len(several), replace(alpha, details=details)

@@ -205,8 +205,8 @@ class StudyGold:
         with changing(self._files.home) as change:
             sample = self._files.sample()
             rows, checked = read_returned(path, list(self._fields)), list[pl.DataFrame]()
-            for column, one in self._fields.items():
-                checked.append(checked_labels(one, sample, rows, column, path.name, coder, apart))
+            for column, field in self._fields.items():
+                checked.append(checked_labels(field, sample, rows, column, path.name, coder, apart))
             sample, new, changed = with_labels(sample, pl.concat(checked))
             self._files.put(change, sample)
         return replace(self._status(sample), new=new, changed=changed)

@@ -100,7 +100,7 @@ def measure_agreement(
     own = _weights(weights)
     with _named_in_errors(path):
         source = frame_of(annotations) if path is None else table_of(path, written_in(table), "annotations")
-        names = [column for one in _listed(label) for column in matching(source.columns, one)]
+        names = [column for pattern in _listed(label) for column in matching(source.columns, pattern)]
         if len(names) > 1:
             if rater != "rater":
                 raise QuaverError(
@@ -140,8 +140,8 @@ def measure_agreement(
     for cell in found:
         for coefficient in (*_COEFFICIENTS, *([intraclass_correlation] if at in _NUMERIC else [])):
             weighed: dict[str, Any] = {"weights": own} if "weights" in coefficient.own else {}
-            one = coefficient.of(replace(cell, label_set=label_set), resampling, at, missing, **weighed)
-            estimates.append(replace(one, details={**one.details, "taken": taken}))
+            estimate = coefficient.of(replace(cell, label_set=label_set), resampling, at, missing, **weighed)
+            estimates.append(replace(estimate, details={**estimate.details, "taken": taken}))
     return Estimates(estimates)
 
 
@@ -204,7 +204,10 @@ def _texts(table: Table, sets: Sequence[str]) -> pl.DataFrame:
             columns[name] = [text or None for text in column_texts(table.rows, name)]
     for name in {*sets} & {*table.columns}:
         cells_of = [None if row.get(name) in (None, "") else cell_labels(row[name]) for row in table.rows]
-        columns[name] = [None if one is None else set_of(one, sorted(one)) for one in cells_of]
+        columns[name] = [
+            None if cell_labels is None else set_of(cell_labels, sorted(cell_labels))
+            for cell_labels in cells_of
+        ]
     return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
 
 

@@ -120,7 +120,7 @@ class Table:
         """Give a column a role, in place of any that it had."""
         column = self.column(name, role)
         self.used.add(column)
-        self.taken[:] = [one for one in self.taken if one.column != column]
+        self.taken[:] = [decision for decision in self.taken if decision.column != column]
         self.taken.append(Decision(role, column, why))
         return column
 
@@ -135,15 +135,15 @@ class Table:
             The columns of each role that has some.
         """
         for name in given.get("ignore") or ():
-            self.used.update(self.column(one, "ignore") for one in matching(self.columns, name))
+            self.used.update(self.column(column, "ignore") for column in matching(self.columns, name))
         named: dict[str, list[str]] = {}
         for role, option in roles.items():
             value = given.get(option) or ()
             several = () if isinstance(value, str) else value
-            names = [one for name in several for one in matching(self.columns, name)]
+            names = [column for name in several for column in matching(self.columns, name)]
             for name in [value] if isinstance(value, str) else names:
                 column = self.column(name, option)
-                if any(column == one.column for one in self.taken):
+                if any(column == decision.column for decision in self.taken):
                     raise QuaverError(
                         "this column is named twice",
                         where=self.path.name,
@@ -319,10 +319,10 @@ def _alike(table: Table, names: Sequence[str]) -> list[str]:
         if 0 < len(values) <= FEW_LABELS:
             few[name] = values
     shared = set[str]()
-    for (one, its), (other, others) in combinations(few.items(), 2):
+    for (column, its), (other, others) in combinations(few.items(), 2):
         if len(its & others) > 1:
-            shared |= {one, other}
-    if not all(few[one] & few[other] for one, other in combinations(shared, 2)):
+            shared |= {column, other}
+    if not all(few[column] & few[other] for column, other in combinations(shared, 2)):
         return []
     why = "recognised: these columns share their values"
     return [table.take("coders", name, why) for name in few if name in shared]

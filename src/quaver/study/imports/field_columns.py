@@ -100,15 +100,15 @@ def named_fields(
     wide = _wide(table, rules)
     fields = []
     for name in names:
-        one = wide.get(name) or _field(table, table.take("fields", name), rules)
-        if one is None:
+        field = wide.get(name) or _field(table, table.take("fields", name), rules)
+        if field is None:
             raise QuaverError(
                 "this column is no variable that answers could have",
                 where=f"{table.path.name}: {name}",
                 expected=f"a number, or a label or several of {MOST_LABELS} different ones at most",
                 found=", ".join(text[:30] for text in table.values(name)[:4]) or "lists, or empty cells",
             )
-        fields.append(one)
+        fields.append(field)
     _take(table, fields)
     return tuple(fields)
 
@@ -116,9 +116,9 @@ def named_fields(
 def _take(table: Table, field_columns: Iterable[FieldColumn]) -> None:
     """Give the columns of variables their role, and say what each was taken for."""
     table.taken[:] = [decision for decision in table.taken if decision.role != "fields"]
-    for one in field_columns:
-        table.used.update(one.columns)
-        table.taken.append(Decision("field", ", ".join(one.columns), one.why))
+    for field_column in field_columns:
+        table.used.update(field_column.columns)
+        table.taken.append(Decision("field", ", ".join(field_column.columns), field_column.why))
 
 
 def _field(table: Table, name: str, rules: LabelRules) -> FieldColumn | None:

@@ -74,8 +74,8 @@ def import_annotations(
     home = Path(folder or path.with_name(path.name.removesuffix(table_ending(path))))
     given: ImportOptions = with_defaults(ImportOptions, options)
     for name in LISTS:
-        one: Any = given[name]
-        given[name] = (one,) if isinstance(one, str) else one
+        value: Any = given[name]
+        given[name] = (value,) if isinstance(value, str) else value
     finish(home)
     if (home / "study.yaml").exists():
         raise QuaverError(
@@ -183,7 +183,7 @@ def _labels(
     missing = [*options["unlabelled"], *written.missing]
     if options["outside"] == "no-label":
         missing += written.outside
-        table.taken += [replace(one, role="no label") for one in labels_outside(written.outside)]
+        table.taken += [replace(decision, role="no label") for decision in labels_outside(written.outside)]
     if not rules.labels and options["level"] not in _OF_OTHER_LEVELS:
         meant = {**written.also, **dict.fromkeys(("", *written.missing))}
         # Where a row is a label, its coder is the side.
@@ -272,8 +272,10 @@ def _measures(table: Table, played: Mapping[str, Any], fields: Sequence[FieldCol
     if "confidence" in played and (people or "gold" in played):
         found += ["ece", "brier"]
     classes = [field.name for field in fields if field.kind != "number"]
-    if any(one.role == "gold" for one in table.taken):
-        found += [one for one in ("accuracy", "consistency")[: 1 if fields else 2] if one not in found]
+    if any(decision.role == "gold" for decision in table.taken):
+        found += [
+            measure for measure in ("accuracy", "consistency")[: 1 if fields else 2] if measure not in found
+        ]
     if classes:
         found.append({"use": "label_shares", "field": classes})
     elif not fields:

@@ -93,15 +93,19 @@ def chosen_prompts(
         )
         for name, card in cards.items()
     }
-    used = {name: one for name, one in best.items() if anyway or one.kind != "do not use"}
-    deviating = {prompt for one in used.values() for prompt in one.prompts}
+    used = {
+        name: recommendation
+        for name, recommendation in best.items()
+        if anyway or recommendation.kind != "do not use"
+    }
+    deviating = {prompt for recommendation in used.values() for prompt in recommendation.prompts}
     voting = tuple([name for name in ids if name not in deviating] or ids)[: votes or PROMPTS]
     why = "where their labels differ, a person should check" if len(voting) > 1 else "the only one"
     return {
-        name: PromptChoice((one.prompt,), "the check recommends this prompt alone", one)
-        if one.prompt and not votes
-        else PromptChoice(voting, "as you asked" if votes else why, one)
-        for name, one in used.items()
+        name: PromptChoice((recommendation.prompt,), "the check recommends this prompt alone", recommendation)
+        if recommendation.prompt and not votes
+        else PromptChoice(voting, "as you asked" if votes else why, recommendation)
+        for name, recommendation in used.items()
     }
 
 
@@ -120,11 +124,11 @@ def label_study(check: Study, variants: Sequence[str], budget: float | None, mod
         for key in keys:
             (document[part] if part else document).pop(key, None)
     if model and len(check.spec.models) > 1:
-        names = [one.name for one in check.spec.models]
+        names = [spec.name for spec in check.spec.models]
         document["models"] = [document["models"][names.index(model)]]
-    for one in document.get("decoding", {}).values():
-        if isinstance(one, dict):
-            one.pop("repeats", None)
+    for decoding in document.get("decoding", {}).values():
+        if isinstance(decoding, dict):
+            decoding.pop("repeats", None)
     document |= {"sample": [*variants], "repeats": 1}
     beside = Path(os.path.relpath(check.folder.resolve(), home.parent.resolve()))
     document["reuse"] = [beside.as_posix() if beside.name else f"../{check.folder.resolve().name}"]
@@ -203,7 +207,7 @@ class FieldLabels:
         A label that is among the hand labels, of which each cell stands by its text, has the type of those.
         """
         known = [*table.drop("confidence", "quote", strict=False).columns]
-        known += [one.name for one in table.select("^(confidence|quote)$") if one.count()]
+        known += [column.name for column in table.select("^(confidence|quote)$") if column.count()]
         heads = {name: head for name, head in _COLUMNS.items() if name in known}
         frame = pl.DataFrame({"item": items}, schema={"item": pl.String})
         frame = frame.join(table, on="item", how="left", maintain_order="left").with_columns(_SHORT)

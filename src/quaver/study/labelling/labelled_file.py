@@ -166,8 +166,8 @@ def _objects(lines: Sequence[str], heads: Sequence[str], cells: _Cells, *, is_ut
 def _write_json(source: Path, part: Path, heads: Sequence[str], cells: _Cells) -> None:
     """The objects with more fields, and the text around their list."""
     document, records = records_in(source)
-    for number, one in enumerate(records, 1):
-        one.update(zip(heads, cells[number], strict=True))
+    for number, record in enumerate(records, 1):
+        record.update(zip(heads, cells[number], strict=True))
     part.write_text(
         json.dumps(document, ensure_ascii=False, indent=1), encoding="utf-8", errors="backslashreplace"
     )

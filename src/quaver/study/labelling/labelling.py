@@ -151,7 +151,7 @@ class Labelling:
     @cached_property
     def _cards(self) -> dict[str, Card]:
         """What the check found of each field."""
-        return {name: Study(one).verdict() for name, one in fields_of(self.check.source).items()}
+        return {name: Study(field).verdict() for name, field in fields_of(self.check.source).items()}
 
     @cached_property
     def verdict(self) -> Card:
@@ -214,7 +214,7 @@ class Labelling:
     def study(self) -> Study:
         """The study of all texts, with the check's answers taken over."""
         budget, chosen = self._left_of_budget(self.check), [*self.choices.values()]
-        asked = {name for one in chosen for name in one.variants}
+        asked = {name for choice in chosen for name in choice.variants}
         ids = [variant.id for variant in self.check.experiment.variants if variant.id in asked]
         study = label_study(self.check, ids, budget, chosen[0].recommended.model)
         study.run(requests=0)
@@ -255,10 +255,10 @@ class Labelling:
         }
         tables = {field.name: field.table(accepted.get(field.name)) for field in self.fields}
         if self.second is not None:
-            tables = {name: self.backfill.marked(name, one) for name, one in tables.items()}
+            tables = {name: self.backfill.marked(name, table) for name, table in tables.items()}
         table = pl.concat(
-            one.select("item", pl.lit(name).alias(FIELD), pl.exclude("item")) if name else one
-            for name, one in tables.items()
+            table.select("item", pl.lit(name).alias(FIELD), pl.exclude("item")) if name else table
+            for name, table in tables.items()
         )
         with changing(self.study.folder) as change:
             sheets = self._sheets(change, table if len(accepted) == len(tables) else None)
@@ -342,7 +342,7 @@ class Labelling:
         text = template("terminal/labelled_notes.txt").render(
             day=f"{datetime.now(UTC):%Y-%m-%d}",
             version=version("quaver"),
-            models=[one["identity"] for one in self.study.source.served.values()],
+            models=[served["identity"] for served in self.study.source.served.values()],
             choices=self.choices,
             instructions=list(dict.fromkeys(variant.instruction for variant in design.variants)),
             examples=design.variants[0].examples,

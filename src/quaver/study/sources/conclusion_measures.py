@@ -52,19 +52,19 @@ class Conclusions:
 
     def check(self) -> None:
         """Find what is wrong with them before anything is asked."""
-        for index, one in enumerate(self._spec.conclusions):
+        for index, conclusion in enumerate(self._spec.conclusions):
             from quaver.measures.validity.conclusion_formula import ItemTable, label_numbers, read_formula
 
             with self._source.locating("conclusions", index):
                 labels = self._experiment.labels
-                if isinstance(labels, Codebook) and one.field:
-                    labels = labels.of(one.field)
-                asked = read_formula(one.formula)
+                if isinstance(labels, Codebook) and conclusion.field:
+                    labels = labels.of(conclusion.field)
+                asked = read_formula(conclusion.formula)
                 label_numbers(asked.label, labels.codes, labels)
-                items, categories = self._items(one)
-                ItemTable(items, asked, categories, one.effect)
-                if one.group is not None and column_of("group", one.group) not in self._groups:
-                    raise UnknownColumn(one.group, self._groups, where="group")
+                items, categories = self._items(conclusion)
+                ItemTable(items, asked, categories, conclusion.effect)
+                if conclusion.group is not None and column_of("group", conclusion.group) not in self._groups:
+                    raise UnknownColumn(conclusion.group, self._groups, where="group")
 
     def measurements(self, names: Sequence[str] | None = None) -> list[Measurement]:
         """All of them as one measurement; none where there are none, or others are asked for."""
@@ -80,18 +80,18 @@ class Conclusions:
 
         self.check()
         estimates: list[Estimate] = []
-        for index, one in enumerate(self._spec.conclusions):
-            items, categories = self._items(one)
+        for index, claim in enumerate(self._spec.conclusions):
+            items, categories = self._items(claim)
             with self._source.locating("conclusions", index):
                 estimates += conclusion(
                     annotations,
-                    formula=one.formula,
-                    effect=one.effect,
+                    formula=claim.formula,
+                    effect=claim.effect,
                     items=items,
-                    name=one.name,
+                    name=claim.name,
                     categories=categories,
-                    missing=one.missing,
-                    group=column_of("group", one.group) if one.group else self._spec.group,
+                    missing=claim.missing,
+                    group=column_of("group", claim.group) if claim.group else self._spec.group,
                     **options,
                 )
         return estimates

@@ -81,7 +81,7 @@ def keep_items(study: Mapping[str, Any], folder: Path, files: Mapping[str, bytes
 def _plain(value: Any) -> Any:
     """A part of the study as YAML writes it."""
     if isinstance(value, Mapping):
-        return {_plain(name): _plain(one) for name, one in value.items()}
+        return {_plain(name): _plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple):
         return list(map(_plain, value))
     return value if value is None or isinstance(value, str | int | float) else str(value)

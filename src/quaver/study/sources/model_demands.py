@@ -55,7 +55,7 @@ def check_abilities(
         shared.append((where, {"continues" if continues else "conversation": 1}))
     for name in models:
         own = [_of_prompt(variant) for variant in given if name not in asked or variant.id in asked[name]]
-        for where, demands in [*(one for some in own for one in some), *shared]:
+        for where, demands in [*(demand for some in own for demand in some), *shared]:
             for ability, amount in demands.items():
                 if not _can(models[name].abilities, ability, amount):
                     raise _cannot(name, ability, amount, where, models)

@@ -76,7 +76,7 @@ def written_report(path: Path) -> list[Path]:
     """The files of a report in the formats that hold text: the others show the same."""
     beside = [path.parent / "estimates.csv"]
     beside += [*path.parent.glob("figures/*.svg"), *path.parent.glob("tables/*.csv")]
-    return [path, *(one for one in beside if one.exists())]
+    return [path, *(file for file in beside if file.exists())]
 
 
 def _key_shaped(path: Path) -> int | None:

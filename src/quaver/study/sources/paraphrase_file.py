@@ -77,7 +77,7 @@ class KeptParaphrases:
     ) -> Sequence[Paraphrase]:
         """What is kept under ``asked``, filled up where something is missing and may be made."""
         kept: list[dict[str, Any]] = self._document.setdefault("drafts", [])
-        entry = next((one for one in kept if one["asked"] == asked), None)
+        entry = next((entry for entry in kept if entry["asked"] == asked), None)
         if self._again and entry is not None and asked not in self._remade:
             kept.remove(entry)
             entry = None
@@ -132,7 +132,7 @@ class KeptParaphrases:
         engine.prepare(count)
         found = [response for _, responses in taken(engine, [request]) for response in responses]
         spent: list[dict[str, Any]] = self._document.setdefault("spent", [])
-        entry = next((one for one in spent if one["model"] == name and one["asked"] == model), None)
+        entry = next((entry for entry in spent if entry["model"] == name and entry["asked"] == model), None)
         if entry is None:
             entry = {
                 "model": name,
@@ -164,8 +164,13 @@ class KeptParaphrases:
 
     def for_lock(self) -> dict[str, Any]:
         """The lock file's entry for paraphrases: how models made them, and the tokens used."""
-        made = [{**one, "paraphrases": len(one["paraphrases"])} for one in self._document.get("drafts", ())]
-        spent = [{name: one[name] for name in one if name not in ("first", "last")} for one in self.spent]
+        made = [
+            {**draft, "paraphrases": len(draft["paraphrases"])} for draft in self._document.get("drafts", ())
+        ]
+        spent = [
+            {name: spending[name] for name in spending if name not in ("first", "last")}
+            for spending in self.spent
+        ]
         return {"made": made, "spent": spent}
 
     def _write(self) -> None:
@@ -176,7 +181,7 @@ def entries_of(spent: Iterable[Mapping[str, Any]]) -> list[Entry]:
     """What was spent on paraphrases, as entries of the ledger; the lock file does not say when."""
     rest = {"reused": None, "served_model": None, "fingerprint": None, "placed": False, "paraphrases": True}
     found = []
-    for one in spent:
-        known = {name: one.get(name, 0.0) for name in ("model", "first", "last", *_COUNTS)}
+    for spending in spent:
+        known = {name: spending.get(name, 0.0) for name in ("model", "first", "last", *_COUNTS)}
         found.append(Entry(**rest, **known))  # type: ignore[arg-type]
     return found

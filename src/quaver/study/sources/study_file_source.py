@@ -170,12 +170,12 @@ class StudyFile(StudySource):
         None where the price is unknown.
         """
         found: dict[str, Price | None] = dict(self._prices)
-        for one in self.paraphrases.spent:
-            if isinstance(one["asked"], str):
+        for spending in self.paraphrases.spent:
+            if isinstance(spending["asked"], str):
                 continue
-            found.setdefault(one["model"], None)
+            found.setdefault(spending["model"], None)
             with suppress(ModelError):  # what is stored has a price without the key
-                self.plugins.one_model(one["asked"], self.engines)
+                self.plugins.one_model(spending["asked"], self.engines)
         for name, (spec, model) in self.plugins.beside.items():
             found[name] = price_of(spec, model)
         return found
