@@ -142,20 +142,20 @@ def _shifts(statistic: Statistic, cell: Cell, reference: str | None) -> Iterator
         exchanged = _distance(of_random_conditions(apart, cell.units, draws, seed))
 
     def under(weights: Floats) -> Floats:
-        left, two = (np.tensordot(weights, side, 1) for side in sides)
+        left, right = (np.tensordot(weights, side, 1) for side in sides)
         return _distance(
-            quotient(left, left.sum(2, keepdims=True)) - quotient(two, two.sum(2, keepdims=True))
+            quotient(left, left.sum(2, keepdims=True)) - quotient(right, right.sum(2, keepdims=True))
         )
 
     values = under(np.ones((1, len(counts))))[0]
     for column, place in enumerate(compared):
-        one, two = (side[:, column] for side in sides)
-        reach, known = gap(_apart(one, two), cell.units, _distance, cell.resampling)
+        left, right = (side[:, column] for side in sides)
+        reach, known = gap(_apart(left, right), cell.units, _distance, cell.resampling)
         if exchanged is not None:
             known["p"] = max(known["p"], float(p_above(values[[column]], exchanged[:, None])[0]))
             reach = np.inf if known["p"] >= 1 - cell.resampling.confidence_level else reach
         shares = (
-            dict(zip(cell.labels, (side.sum(0) / side.sum()).tolist(), strict=True)) for side in (one, two)
+            dict(zip(cell.labels, (side.sum(0) / side.sum()).tolist(), strict=True)) for side in (left, right)
         )
         known |= {"hypothesis": "the same distribution"} if two_sided else {}
         yield replace(
@@ -170,9 +170,9 @@ def _shifts(statistic: Statistic, cell: Cell, reference: str | None) -> Iterator
         )
 
 
-def _apart(left: Floats, two: Floats) -> Floats:
+def _apart(left: Floats, right: Floats) -> Floats:
     """What each item adds to the difference of two sides' label shares, from counts of items × labels."""
-    both = np.stack([left, two], 1)
+    both = np.stack([left, right], 1)
     parts = level_deviations(both, both.sum(2, keepdims=True))
     return parts[:, 0] - parts[:, 1]
 
