@@ -80,9 +80,9 @@ class Keys:
     """
 
     def __init__(self, environment: Mapping[str, str] | None = None, *, guessed: bool = False) -> None:
-        found = (os.environ if environment is None else environment).items()
+        variables = (os.environ if environment is None else environment).items()
         self._values = {
-            name: value for name, given in found if _holds_key(name, value := given.strip(), guessed)
+            name: value for name, given in variables if _holds_key(name, value := given.strip(), guessed)
         }
 
     @classmethod

@@ -89,10 +89,10 @@ class QuaverError(Exception):
         super().__init__(self.problem)
 
     def __str__(self) -> str:
-        problem, found = _cut(self.problem), _cut(self.found or "")
+        problem, excerpt = _cut(self.problem), _cut(self.found or "")
         where = self.where and without_key_values(self.where)
         lines = [f"{where}: {problem}" if where else problem]
-        parts = (("expected", self.expected), ("found", found), ("to do", self.fix))
+        parts = (("expected", self.expected), ("found", excerpt), ("to do", self.fix))
         lines += [f"  {name}: {text}" for name, text in parts if text]
         return "\n".join(lines)
 
@@ -187,8 +187,8 @@ def _listed(names: Sequence[str]) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name most similar to ``name``, or None if none is similar."""
-    found = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
-    return found[0] if found else None
+    names_like_it = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return names_like_it[0] if names_like_it else None
 
 
 _commands: list[bool] = []

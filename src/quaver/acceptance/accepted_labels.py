@@ -184,11 +184,13 @@ def accepted_labels(
     candidates = every.some(able)
     levels = np.full(able.sum(), "") if by is None else columns[by][able]
     accepted = np.zeros(levels.size, bool)
-    found = []
+    accepted_of_levels = []
     for name in sorted(set(levels.tolist())) or [""]:
         own = levels == name
         accepted[own] = select(candidates.some(own), error, risk)
-        found.append(_accepted(name and (by or ""), name, candidates.some(own), accepted[own], error, risk))
+        accepted_of_levels.append(
+            _accepted(name and (by or ""), name, candidates.some(own), accepted[own], error, risk)
+        )
     curve = [
         _accepted("", "", candidates, select(candidates, promise, risk), promise, risk)
         for promise in PROMISES
@@ -206,11 +208,11 @@ def accepted_labels(
         promise=error,
         confidence_level=confidence_level,
         by=by or "",
-        found=tuple(found),
+        found=tuple(accepted_of_levels),
         curve=tuple(curve),
         groups=tuple(groups),
         table=_table(evidence, scores, whole),
-        notes=tuple(_notes(evidence, found, error, fewest_checked(error, risk))),
+        notes=tuple(_notes(evidence, accepted_of_levels, error, fewest_checked(error, risk))),
     )
 
 

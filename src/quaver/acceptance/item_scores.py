@@ -74,19 +74,19 @@ def evidence_of(
     )
     modal = most_frequent(frame, labels, numbers=numbers)
     sure = mean_confidence(annotations if confidences is None else confidences, modal, labels)
-    found = items.join(modal, on="item", how="left", maintain_order="left")
-    found = found.join(sure, on="item", how="left", maintain_order="left")
-    series, gold = found["gold_drawn"].fill_null(False), found["gold"].fill_null("")
+    table = items.join(modal, on="item", how="left", maintain_order="left")
+    table = table.join(sure, on="item", how="left", maintain_order="left")
+    series, gold = table["gold_drawn"].fill_null(False), table["gold"].fill_null("")
     return ItemEvidence(
-        items=found["item"].to_numpy().astype(np.str_),
-        label=found["label"].fill_null("").to_numpy().astype(np.str_),
-        agreement=(found["times"].fill_null(0) / found["asked"]).to_numpy(),
-        confidence=found["confidence"].fill_null(np.nan).to_numpy(),
+        items=table["item"].to_numpy().astype(np.str_),
+        label=table["label"].fill_null("").to_numpy().astype(np.str_),
+        agreement=(table["times"].fill_null(0) / table["asked"]).to_numpy(),
+        confidence=table["confidence"].fill_null(np.nan).to_numpy(),
         gold=gold.to_numpy().astype(np.str_),
         checked=(series & (gold != "")).to_numpy(),
         waiting=(series & (gold == "")).to_numpy(),
-        probability=found["gold_probability"].fill_null(np.nan).to_numpy(),
-        groups={name: found[name].fill_null("").to_numpy().astype(np.str_) for name in groups},
+        probability=table["gold_probability"].fill_null(np.nan).to_numpy(),
+        groups={name: table[name].fill_null("").to_numpy().astype(np.str_) for name in groups},
         has_classes=not numbers,
     )
 
@@ -98,13 +98,13 @@ def _check(annotations: pl.DataFrame) -> None:
     if drawn and known:
         return
     own = 0 if "gold" not in annotations.columns else annotations["gold"].drop_nulls().len()
-    found = "no gold labels" if not own else "gold labels that were not drawn by design"
+    available = "no gold labels" if not own else "gold labels that were not drawn by design"
     random = "; or import these with --hand-labels random, if they were drawn at random" if own else ""
     raise MeasureError(
         "only gold labels of items that were drawn by design show what can be accepted",
         where="gold_drawn",
         expected="the gold labels of a sample with known probabilities",
-        found="a sample without gold labels yet" if drawn else found,
+        found="a sample without gold labels yet" if drawn else available,
         fix="take in the coders' labels: `quaver gold STUDY --take FILE`"
         if drawn
         else "draw a sample: `quaver gold STUDY --n 200`" + random,
@@ -238,12 +238,12 @@ def shift_p(base: Floats, block: Floats, right: Floats) -> float:
 
 def _newton(table: Floats, right: Floats, precision: Floats) -> Floats:
     """A ridge logistic regression's coefficients, by Newton's method."""
-    found = np.zeros(table.shape[1])
+    coefficients = np.zeros(table.shape[1])
     for _ in range(_STEPS):
-        likely = scipy.special.expit(table @ found)
+        likely = scipy.special.expit(table @ coefficients)
         bend = (table * (likely * (1 - likely))[:, None]).T @ table + np.diag(precision)
-        step = np.linalg.solve(bend, table.T @ (right - likely) - precision * found)
-        found = found + np.clip(step, -_LONGEST, _LONGEST)
+        step = np.linalg.solve(bend, table.T @ (right - likely) - precision * coefficients)
+        coefficients = coefficients + np.clip(step, -_LONGEST, _LONGEST)
         if np.abs(step).max() < 1e-6:
             break
-    return np.asarray(found)
+    return np.asarray(coefficients)

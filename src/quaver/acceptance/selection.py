@@ -88,8 +88,8 @@ def exact_p(wrong: Ints, checked: Ints, size: Ints, error: float) -> Floats:
     """
     left = size - checked
     least = np.minimum(np.floor(error * left + _ROUNDING).astype(np.int64) + 1, left) + wrong
-    found = scipy.stats.hypergeom.cdf(wrong, size, least, checked)
-    return np.where((checked > 0) & (left > 0), found, 1.0)
+    p = scipy.stats.hypergeom.cdf(wrong, size, least, checked)
+    return np.where((checked > 0) & (left > 0), p, 1.0)
 
 
 def weighted_p(check: Checked, error: float) -> Floats:

@@ -224,11 +224,11 @@ def _of_pairs(
     statistic = replace(statistic, n=paired > 0)
     if not paired.any():
         return replace(statistic, reason="fewer than two raters" if cell.items else "no annotations")
-    found = under(each)
+    values_under = under(each)
     # Weights of one's own need not be those of distances, of which no coefficient is below -1.
-    is_below = (found(np.ones((1, cell.units.items))) < low).any()
+    is_below = (values_under(np.ones((1, cell.units.items))) < low).any()
     ends = None if is_below else (low, 1.0)
-    return replace(statistic, under=found, reason="no variation", ends=ends)
+    return replace(statistic, under=values_under, reason="no variation", ends=ends)
 
 
 def _few_shared(known: NDArray[np.bool_]) -> str:
@@ -281,14 +281,14 @@ def _cohen(codes: NDArray[np.int32], weights: Floats) -> Weighted:
             pairs.append((first, two, both))
 
     def statistic(w: Floats) -> Floats:
-        found = np.full((len(w), max(1, len(pairs))), np.nan)
+        kappas = np.full((len(w), max(1, len(pairs))), np.nan)
         for place, (first, two, both) in enumerate(pairs):
             some = w if both.size == len(codes) else w[:, both]
             n = np.maximum(some.sum(1), 1e-300)
             agreed = some @ weights[codes[both, first], codes[both, two]]
             p, q = some @ given[both, first], some @ given[both, two]
             room = 1 - ((p @ weights) * q).sum(1) / n**2
-            found[:, place] = quotient(agreed / n - 1 + room, np.where(some.any(1), room, 0.0), 1e-12)
-        return found
+            kappas[:, place] = quotient(agreed / n - 1 + room, np.where(some.any(1), room, 0.0), 1e-12)
+        return kappas
 
     return over_strata(statistic)

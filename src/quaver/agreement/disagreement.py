@@ -249,8 +249,8 @@ class Disagreement:
             if self.level == "ordinal":
                 for place, stratum in enumerate(range(*part.indices(self.strata))):
                     own = table[:, place * self._labels : (place + 1) * self._labels]
-                    found = self._ordinal(weights, own, totals[:, place], stratum)
-                    d[:, stratum], e[:, stratum] = found
+                    sums = self._ordinal(weights, own, totals[:, place], stratum)
+                    d[:, stratum], e[:, stratum] = sums
             else:
                 e[:, part] = self._expected(totals, n[:, part])
         return (d if self.level == "ordinal" else weights @ self.per_item), e, n
@@ -337,7 +337,7 @@ def waves(logs: Floats, totals: Floats) -> Floats:
     >>> waves(np.log([1.0, 3.0]), np.array([[2.0, 1.0]])).round(12).tolist()
     [1.0]
     """
-    n, found = totals.sum(1, keepdims=True), np.zeros(len(totals))
+    n, total = totals.sum(1, keepdims=True), np.zeros(len(totals))
     x = logs - logs.mean() if logs.size else logs
     length = float(np.ptp(x)) + _REACH if logs.size else _REACH
     every = np.arange(1, int(_FASTEST * length / (2 * np.pi)) + 2) * (2 * np.pi / length)
@@ -345,8 +345,8 @@ def waves(logs: Floats, totals: Floats) -> Floats:
         half = np.multiply.outer(x, omega / 2)
         # 1 − cos and sin, so that numbers that are all nearly the same keep their digits.
         lost, turned = totals @ (2 * np.sin(half) ** 2), totals @ np.sin(2 * half)
-        found += (2 * n * lost - lost**2 - turned**2) @ (omega / np.sinh(np.pi * omega))
-    return found * 8 * np.pi / length
+        total += (2 * n * lost - lost**2 - turned**2) @ (omega / np.sinh(np.pi * omega))
+    return total * 8 * np.pi / length
 
 
 _SUBSET, _OVERLAP = 2 / 3, 1 / 3

@@ -74,7 +74,7 @@ def agreement_weights(
 
 def _own(labels: Sequence[str], table: Mapping[str, Mapping[str, float]]) -> Floats:
     """The weights that a table gives each two labels."""
-    found = np.eye(len(labels))
+    weights = np.eye(len(labels))
     for k, label in enumerate(labels):
         row = _named(label, table, {})
         for el, other in enumerate(labels):
@@ -86,17 +86,18 @@ def _own(labels: Sequence[str], table: Mapping[str, Mapping[str, float]]) -> Flo
                     expected=f"a row and a column for each of {', '.join(labels)}",
                     found=f"rows for {', '.join(map(str, table)) or 'nothing'}",
                 )
-            found[k, el] = weight
-    wrong = (found != found.T) | ~((found >= 0) & (found <= 1)) | (found < np.eye(len(labels)))
+            weights[k, el] = weight
+    wrong = (weights != weights.T) | ~((weights >= 0) & (weights <= 1)) | (weights < np.eye(len(labels)))
     if wrong.any():
         k, el = np.argwhere(wrong)[0].tolist()
         raise MeasureError(
             "these are not weights of agreement",
             where="weights",
             expected="1 for a label with itself, 0 to 1 for two labels, the same in both directions",
-            found=f"{labels[k]!r} beside {labels[el]!r}: {found[k, el]:g}, the other way {found[el, k]:g}",
+            found=f"{labels[k]!r} beside {labels[el]!r}: {weights[k, el]:g}, "
+            f"the other way {weights[el, k]:g}",
         )
-    return found
+    return weights
 
 
 def _named(label: str, entries: Mapping[str, ValueT], default: DefaultT) -> ValueT | DefaultT:

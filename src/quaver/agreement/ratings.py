@@ -103,8 +103,8 @@ def _melted(ratings: Any, group: Any) -> pl.DataFrame:
     if matrix.shape == (0,):
         matrix = matrix.reshape(0, 0)
     if matrix.ndim != 2:
-        found = f"{type(ratings).__name__} of {matrix.ndim} dimensions, or with rows of different lengths"
-        raise MeasureError("not a table of ratings", where="ratings", expected="items × raters", found=found)
+        given = f"{type(ratings).__name__} of {matrix.ndim} dimensions, or with rows of different lengths"
+        raise MeasureError("not a table of ratings", where="ratings", expected="items × raters", found=given)
     items, raters = matrix.shape
     frame = pl.DataFrame(
         {
@@ -117,9 +117,9 @@ def _melted(ratings: Any, group: Any) -> pl.DataFrame:
         return frame
     each = [] if isinstance(group, str) or not isinstance(group, Iterable) else list(group)
     if len(each) != items:
-        found = f"{len(each)} of them" if each else excerpt(group)
+        given = f"{len(each)} of them" if each else excerpt(group)
         raise MeasureError(
-            "not a group for each item", where="group", expected=f"{items} values", found=found
+            "not a group for each item", where="group", expected=f"{items} values", found=given
         )
     codes = encode(pl.Series(each), "group").codes
     return frame.with_columns(group=pl.Series(np.repeat(codes, raters)))

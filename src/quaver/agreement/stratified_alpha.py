@@ -65,7 +65,7 @@ def alphas_of_rows(
     items, raters = shape
     rows, count = codes.size, resampling.resamples
     size = max(1, _ENTRIES // max(1, items * max(labels, raters), rows))
-    places, found = np.where(codes < 0, items * raters, positions), [np.empty(0)]
+    places, alphas = np.where(codes < 0, items * raters, positions), [np.empty(0)]
     rng = np.random.default_rng(derive(resampling.seed, "bootstrap", "row"))
     for start in range(0, count, size):
         drawn = rng.integers(0, max(1, rows), (min(size, count - start), rows))
@@ -73,8 +73,8 @@ def alphas_of_rows(
         table = np.full((items * raters + 1, len(drawn)), -1, smallest(labels))
         table[places[given], np.arange(len(drawn))[:, None]] = codes[given]
         codes_of = table[:-1].reshape(items, raters, -1).transpose(0, 2, 1)
-        found.append(Disagreement(codes_of, labels, level, values).alphas(np.ones((1, items)))[0])
-    return np.concatenate(found)
+        alphas.append(Disagreement(codes_of, labels, level, values).alphas(np.ones((1, items)))[0])
+    return np.concatenate(alphas)
 
 
 def over_rows(

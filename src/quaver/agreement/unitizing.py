@@ -46,11 +46,11 @@ def unit_disagreement(marked: Sequence[Stretches], length: float) -> tuple[float
             # How far apart the stretches of two raters are
             starts, ends = (unit[:, None, end] - other[None, :, end] for end in (0, 1))
             overlap = (unit[:, None, 0] < other[None, :, 1]) & (other[None, :, 0] < unit[:, None, 1])
-            found = float(((starts**2 + ends**2) * overlap).sum())
+            disagreement = float(((starts**2 + ends**2) * overlap).sum())
             for own, axis in ((unit, 1), (other, 0)):
                 alone = own[~overlap.any(axis)]
-                found += float(((alone[:, 1] - alone[:, 0]) ** 2).sum())
-            observed += found
+                disagreement += float(((alone[:, 1] - alone[:, 0]) ** 2).sum())
+            observed += disagreement
     sizes = np.concatenate([np.diff(unit, axis=1).ravel() for unit in units])
     gaps = np.array([gap for unit in units for gap in _gaps(unit, length)])
     alike = (len(sizes) - 1) * (2 * sizes**3 - 3 * sizes**2 + sizes) / 3

@@ -53,11 +53,11 @@ def made_with() -> dict[str, str]:
 @cache
 def _code() -> str:
     """A digest of Quaver's own files: between two releases, its version says nothing of them."""
-    home, found = Path(__file__).parents[1], blake2b(digest_size=8)
+    home, digest = Path(__file__).parents[1], blake2b(digest_size=8)
     for file in sorted(home.rglob("*")):
         if file.suffix in _OWN:
-            found.update(file.relative_to(home).as_posix().encode() + file.read_bytes())
-    return found.hexdigest()
+            digest.update(file.relative_to(home).as_posix().encode() + file.read_bytes())
+    return digest.hexdigest()
 
 
 def write_json(path: Path, document: Any) -> None:
@@ -127,11 +127,11 @@ def estimate_differences(packed: Sequence[Estimate], now: Sequence[Estimate]) ->
     """The estimates that come out differently, in words."""
     if len(packed) != len(now):
         return [f"{len(packed)} estimates stand there, {len(now)} come out"]
-    found = []
+    differences = []
     for one, other in zip(packed, now, strict=True):
         if first_difference(_numbers_of(one), _numbers_of(other)):
-            found.append(f"{one} stands there, {other} comes out")
-    return found
+            differences.append(f"{one} stands there, {other} comes out")
+    return differences
 
 
 def _numbers_of(estimate: Estimate) -> str:

@@ -34,32 +34,34 @@ _RECIPES: Final = ("format", "keys")
 """What a lock of the same version says of how it and the calls' keys are made."""
 
 
-def compare_design(source: Bundle, found: Verification) -> None:
+def compare_design(source: Bundle, verification: Verification) -> None:
     """Find what of a bundle's design its other files contradict."""
     lock = source.lock()
-    written = _study_file(source, found)
-    resolved = None if written is None else _resolved(source, written, found)
+    written = _study_file(source, verification)
+    resolved = None if written is None else _resolved(source, written, verification)
     if resolved is not None:
-        found.differing += _item_differences(source, resolved)
+        verification.differing += _item_differences(source, resolved)
         if isinstance(written, Labels) and not _has_labels_of(source, written):
-            found.differing.append("annotations.parquet: not the labels in the table")
+            verification.differing.append("annotations.parquet: not the labels in the table")
     shows_examples = any(variant["examples"] for variant in lock["variants"])
     experiment = resolved or source.experiment
     is_whole = source.has_texts and (resolved is not None or not shows_examples)
     for name, value in _lock_again(source, experiment, is_whole).items():
         if lock.get(name) != value:
-            found.differing.append(f"study.lock.json: {name} is not what the bundle's other files imply")
-    found.compared.append("study.lock.json")
+            verification.differing.append(
+                f"study.lock.json: {name} is not what the bundle's other files imply"
+            )
+    verification.compared.append("study.lock.json")
     if not source.has_texts:
-        found.not_compared.append("the digest of the design: the texts are not in the bundle")
+        verification.not_compared.append("the digest of the design: the texts are not in the bundle")
     if source.spec.annotations is not None:
         return
     if is_whole:
-        found.differing += _call_differences(source, experiment)
-        found.compared.append("the prompt of every answer")
+        verification.differing += _call_differences(source, experiment)
+        verification.compared.append("the prompt of every answer")
     else:
         what = "the examples that prompts show" if source.has_texts else "the texts"
-        found.not_compared.append(f"prompts and calls: {what} are not in the bundle")
+        verification.not_compared.append(f"prompts and calls: {what} are not in the bundle")
 
 
 def _plain(document: Any) -> Any:
@@ -153,15 +155,17 @@ def _has_labels_of(source: Bundle, written: Labels) -> bool:
 
 def _call_differences(source: Bundle, experiment: Experiment) -> list[str]:
     """What is wrong with the stored answers' keys and prompts, by what the design asks."""
-    plan, found = source.plan_of(experiment), []
+    plan, differences = source.plan_of(experiment), []
     with source.answers() as store:
         wrong = sum(_misplaced(plan, store, model) for model in source.served)
         asked = {identity for (identity,) in store.rows(_ENGINES)}
     if asked - {*source.identities.values()}:
-        found.append("responses.db: an answer comes from a model that is not in the study")
+        differences.append("responses.db: an answer comes from a model that is not in the study")
     if wrong:
-        found.append(f"responses.db: {wrong:,} answers belong to none of the study's prompts and models")
-    return found
+        differences.append(
+            f"responses.db: {wrong:,} answers belong to none of the study's prompts and models"
+        )
+    return differences
 
 
 _ENGINES = """SELECT DISTINCT s.identity FROM calls c

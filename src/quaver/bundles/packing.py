@@ -110,12 +110,12 @@ def pack_study(
     return target, digest, [line for line in said if line]
 
 
-def _not_reproduced(target: Path, found: Sequence[str]) -> StoreError:
+def _not_reproduced(target: Path, differences: Sequence[str]) -> StoreError:
     return StoreError(
         "the bundle does not reproduce the study's results, so it was not kept",
         where=str(target),
         expected="annotations and estimates that can be recomputed from it without a difference",
-        found="; ".join(found[:3]),
+        found="; ".join(differences[:3]),
         fix="your own evaluators and measures must always give the same results, in any process",
     )
 
@@ -216,14 +216,14 @@ def _used_columns(study: Study) -> set[str]:
 
 def _groups_of_the_verdict(study: Study) -> set[str]:
     """The columns of whose groups the verdict speaks."""
-    found: set[str] = set()
+    groups: set[str] = set()
     if study.annotations().is_empty():
-        return found
+        return groups
     for recommendation in study.verdict().recommendations:
         for part in (*recommendation.exceptions, *recommendation.unvouched):
             if "group" in part.cell:
-                found.add(str(part.cell["group"]))
-    return found
+                groups.add(str(part.cell["group"]))
+    return groups
 
 
 def _tables_that_stay(study: Study, used: Collection[str]) -> dict[Path, str]:

@@ -129,13 +129,13 @@ def texts_of(study: Study, kept: set[str] | None = None) -> Texts:
 def refuse_texts(files: Iterable[Path], texts: Texts) -> None:
     """Look for items' texts in what is to be packed; the store was searched as it was copied."""
     for file in files:
-        found = False
+        holds_texts = False
         if file.suffix in (".json", ".csv", ".html", ".md", ".yaml", ".yml"):
-            found = any(map(texts.in_markup, lines_of(file.read_text(encoding="utf-8"))))
+            holds_texts = any(map(texts.in_markup, lines_of(file.read_text(encoding="utf-8"))))
         elif file.suffix == ".parquet":
             for column in pl.read_parquet(file).select(pl.col(pl.String, pl.Categorical).cast(pl.String)):
-                found = found or any(text in texts for text in column.unique())
-        if found:
+                holds_texts = holds_texts or any(text in texts for text in column.unique())
+        if holds_texts:
             raise QuaverError(
                 "the bundle would still contain an item's text",
                 where=file.name,

@@ -76,25 +76,29 @@ def verify(path: str | Path, *, digest: str | None = None, design: str | None = 
     with scratch_folder() as home:
         folder = home / "packed"
         opened = extract(Path(path), folder, FORM)
-        found = Verification(opened.digest, [*opened.changed])
-        found.changed += _other_digest("the archive: its SHA-256", opened.digest, digest)
+        verification = Verification(opened.digest, [*opened.changed])
+        verification.changed += _other_digest("the archive: its SHA-256", opened.digest, digest)
         if opened.changed:
-            return found
+            return verification
         with fitting_together(Path(path)):
             source = Bundle(Path(path), opened, folder)
-            found.design = str(source.lock().get("digest", ""))
-            compare_design(source, found)
+            verification.design = str(source.lock().get("digest", ""))
+            compare_design(source, verification)
             # Read the stored answers again, and draw again what was drawn and accepted
             stored = source.annotations
             if source.has_answers:
-                _compare_readings(source, stored, found)
+                _compare_readings(source, stored, verification)
                 source.files.write_annotations(stored)
             for name, part in fields_of(source).items():
                 other = gold_differences(part, annotations_of(part) if name else stored)
                 other += acceptance_differences(part, measurable(part))
-                found.differing += [f"{name}: {difference}" if name else difference for difference in other]
-            _compare_derived(source, home / "again", found)
-            found.differing += _other_digest("study.lock.json: the design's SHA-256", found.design, design)
+                verification.differing += [
+                    f"{name}: {difference}" if name else difference for difference in other
+                ]
+            _compare_derived(source, home / "again", verification)
+            verification.differing += _other_digest(
+                "study.lock.json: the design's SHA-256", verification.design, design
+            )
             # What nobody can find out from a bundle
             own = (source.spec.annotations or source.spec.items).source
             applies = {
@@ -109,9 +113,9 @@ def verify(path: str | Path, *, digest: str | None = None, design: str | None = 
                 "design": not design,
                 "digest": not digest,
             }
-            found.unknown = {name: UNKNOWN[name] for name in applies if applies[name]}
-            found.departures = departures(resolved(source))
-        return found
+            verification.unknown = {name: UNKNOWN[name] for name in applies if applies[name]}
+            verification.departures = departures(resolved(source))
+        return verification
 
 
 def _other_digest(what: str, digest: str, published: str | None) -> list[str]:
@@ -171,10 +175,10 @@ def _annotation_differences(both: pl.DataFrame, columns: Sequence[str]) -> list[
 
     Of an answer that was withheld, only what does not depend on it is compared.
     """
-    found, named = [], 0
+    differences, named = [], 0
     alone = both.filter(pl.col("there").is_null() | pl.col("now").is_null())
     if not alone.is_empty():
-        found.append(f"{count(alone.height, 'annotation')} with no counterpart among the answers")
+        differences.append(f"{count(alone.height, 'annotation')} with no counterpart among the answers")
     left = both.filter("there", "now")
     telling = [name for name in ("label", "status") if name in columns]  # more than what goes with them
     for name in [*telling, *(name for name in columns if name not in telling)]:
@@ -188,11 +192,11 @@ def _annotation_differences(both: pl.DataFrame, columns: Sequence[str]) -> list[
         for row in wrong.head(max(0, _MOST - named)).iter_rows(named=True):
             place = f"item {row['item']}, {row['model']}, {row['variant']}, {row['evaluator']}"
             now = row[f"{name}_now"]
-            found.append(f"{place}: {name} {row[name]} stands there, {now} is read")
+            differences.append(f"{place}: {name} {row[name]} stands there, {now} is read")
         named += wrong.height
     if named > _MOST:
-        found.append(f"and {named - _MOST} more annotations")
-    return found
+        differences.append(f"and {named - _MOST} more annotations")
+    return differences
 
 
 def _compare_derived(source: Bundle, again: Path, verification: Verification) -> None:

@@ -66,18 +66,18 @@ def parts(text: str | None, option: str) -> tuple[str, ...]:
     if text is None:
         return ()
     try:
-        found = next(csv.reader([text], skipinitialspace=True, strict=True), [])
+        parts = next(csv.reader([text], skipinitialspace=True, strict=True), [])
     except csv.Error:
-        found = []
-    found = [part.strip() for part in found]
-    if not found or not all(found):
+        parts = []
+    parts = [part.strip() for part in parts]
+    if not parts or not all(parts):
         raise QuaverError(
             "this is not a list",
             where=option,
             expected='names separated by commas; a name that contains a comma in double quotes: a,"b, c"',
             found=text,
         )
-    return tuple(found)
+    return tuple(parts)
 
 
 def with_options(record: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -194,18 +194,18 @@ def open_both(
     """Two studies to compare, or one field of each, each with the functions of its own models."""
     from quaver.study.session import Study
 
-    found = functions_of(functions)
+    given = functions_of(functions)
     if second is None:
-        return Study.open(first, functions=found, field=field), None
+        return Study.open(first, functions=given, field=field), None
     opened, known = [], set[str]()
     for path in (first, second):
         study = Study.open(path, field=field)
         models = {model.name for model in study.spec.models}
         known |= models
-        if own := {name: function for name, function in found.items() if name in models}:
+        if own := {name: function for name, function in given.items() if name in models}:
             study = Study.open(path, functions=own, field=field)
         opened.append(study)
-    for name in found:
+    for name in given:
         if name not in known:
             raise UnknownName("model", name, sorted(known), where="--function")
     return opened[0], opened[1]

@@ -275,12 +275,12 @@ def gold_command(
     settles = adjudicate is not None or rule is not None
     _check_one(draws, sheets, bool(take), settles)
     files: list[Path] = []
-    found: GoldRound | None = None
+    drawn: GoldRound | None = None
     if forecast:
-        found = gold.forecast(**options)
+        drawn = gold.forecast(**options)
     elif draws:
         made = gold.draw(**options, form=form)  # type: ignore[arg-type]
-        found, files = made, list(made.files)
+        drawn, files = made, list(made.files)
         if made.known:
             say(
                 f"Your table has gold labels of {made.known:,} of the {made.drawn:,} drawn items; they count."
@@ -293,7 +293,7 @@ def gold_command(
         taken = gold.take(path, coder=coder, apart=apart)
         changed = f", {taken.changed:,} changed" if taken.changed else ""
         say(f"{path}: {count(taken.new, 'new label')}{changed}")
-    _report(gold, found, files)
+    _report(gold, drawn, files)
     if files:
         is_sheet = len(files) == 1 and form == "xlsx"  # other forms have a list of codes beside
         words = ["quaver", "gold", str(study), "--take", str(files[0]) if is_sheet else "FILE"]
@@ -314,16 +314,16 @@ def _check_one(*asked: bool) -> None:
         )
 
 
-def _report(gold: StudyGold, found: GoldRound | None, files: list[Path]) -> None:
+def _report(gold: StudyGold, drawn: GoldRound | None, files: list[Path]) -> None:
     """Say what was done, and where the sample stands."""
     status = gold.status()
-    forecast = found.rows()[0] if found else None
+    forecast = drawn.rows()[0] if drawn else None
     give(lambda: status.document() | {"forecast": forecast, "files": files})
-    if found is not None:
-        say(str(found))
+    if drawn is not None:
+        say(str(drawn))
     for path in files:
         say(f"Wrote {path}")
-    if found is None or files:
+    if drawn is None or files:
         screen.print(str(status))
 
 

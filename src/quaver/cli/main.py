@@ -71,14 +71,14 @@ class _Grouped(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         for title, names in GROUPS.items():
-            found = {name: self.get_command(ctx, name) for name in names}
-            if not any(found.values()):
+            commands = {name: self.get_command(ctx, name) for name in names}
+            if not any(commands.values()):
                 continue
             with formatter.section(title):
                 formatter.write_dl(
                     [
                         (name.ljust(_WIDTH), command.short_help)
-                        for name, command in found.items()
+                        for name, command in commands.items()
                         if command is not None
                     ]
                 )

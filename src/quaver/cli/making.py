@@ -283,8 +283,8 @@ def watch_command(
     options = None
     if prompts or parts or first or whole:
         options = CanaryOptions(prompts or PROMPTS, parts or PARTS, first or FIRST, whole=whole)
-    found = watch(open_study(study, function), options, renew=renew)
-    say(found.text)
-    give(found.document)
-    if found.alarms:
+    looked = watch(open_study(study, function), options, renew=renew)
+    say(looked.text)
+    give(looked.document)
+    if looked.alarms:
         raise typer.Exit(1)

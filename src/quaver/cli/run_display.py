@@ -165,14 +165,14 @@ def verdict_in_passing(study: Study, status: StudyStatus) -> Card | None:
 def study_document(opened: Study) -> dict[str, Any]:
     """A study's status, quality and verdict for JSON; None for what is not known in passing."""
     status = opened.status()
-    found = asdict(status) | {"by_kind": dict(status.by_kind), "left": status.left}
-    found |= dict.fromkeys(("quality", "clusters", "verdict"))
+    document = asdict(status) | {"by_kind": dict(status.by_kind), "left": status.left}
+    document |= dict.fromkeys(("quality", "clusters", "verdict"))
     if quality := quality_in_passing(opened, status):
-        found["quality"] = quality.rows()
-        found["clusters"] = [asdict(clusters) for clusters in quality.clusters]
+        document["quality"] = quality.rows()
+        document["clusters"] = [asdict(clusters) for clusters in quality.clusters]
     if card := verdict_in_passing(opened, status):
-        found["verdict"] = verdict_document(card)
-    return found
+        document["verdict"] = verdict_document(card)
+    return document
 
 
 def verdict_document(card: Card) -> dict[str, Any]:

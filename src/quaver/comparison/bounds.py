@@ -201,12 +201,12 @@ def family_of(study: Study, frame: pl.DataFrame, pair: Pair, left_out: list[str]
         names = ["accuracy", "recall", "compliance"]
         if study.experiment.labels.are_numbers:
             names.remove("recall")
-    found: dict[str, Measurement] = {}
+    measurements_of: dict[str, Measurement] = {}
     for measurement in measurements(study.source, names, frame):
         if measurement.failed is None:
-            found.setdefault(measurement.measure, _over(measurement, pair.keys))
-    family = [found[name] for name in names if name in found]
-    for name in study.spec.items.groups if "accuracy" in found else ():
+            measurements_of.setdefault(measurement.measure, _over(measurement, pair.keys))
+    family = [measurements_of[name] for name in names if name in measurements_of]
+    for name in study.spec.items.groups if "accuracy" in measurements_of else ():
         column = column_of("group", name)
         if name == study.spec.group or column not in pair.before.columns:
             continue
@@ -214,7 +214,7 @@ def family_of(study: Study, frame: pl.DataFrame, pair: Pair, left_out: list[str]
         if levels > _MOST_LEVELS:
             left_out.append(f"losses by {name}, which has {levels} levels")
         elif levels > 1:
-            family.append(_over(found["accuracy"], (*pair.keys, column)))
+            family.append(_over(measurements_of["accuracy"], (*pair.keys, column)))
     return family
 
 

@@ -120,7 +120,7 @@ def compared(
     begun: Begun, bounds: Sequence[Bound], resampling: Resampling, margin: float = MARGIN
 ) -> Comparison:
     """What differs between the two sides of each pair, and whether the bounds hold."""
-    found, pairs = begun
+    comparison, pairs = begun
 
     def differences(resampling: Resampling) -> list[Estimate]:
         estimates = list[Estimate]()
@@ -135,11 +135,11 @@ def compared(
         gone += lost_classes(judged_by, resampling.tail / len(pairs))
     lost = adjusted(lost)
     return replace(
-        found,
+        comparison,
         differences=estimates,
         flips=pl.concat(list(map(flips_of, pairs)), how="diagonal"),
-        left_out=tuple(dict.fromkeys(found.left_out)),
-        notes=tuple(dict.fromkeys(found.notes)),
+        left_out=tuple(dict.fromkeys(comparison.left_out)),
+        notes=tuple(dict.fromkeys(comparison.notes)),
         judgements=judged(bounds, [*estimates, *lost], differences, resampling),
         verdicts=[verdict_on(estimate, margin) for estimate in estimates],
         losses=[*gone, *(verdict_on(estimate, margin) for estimate in lost)],
@@ -306,9 +306,9 @@ def _levels(study: Study, frame: pl.DataFrame, by: str, reference: str | None) -
     if len(originals) == 1:
         levels.sort(key=lambda level: level != originals[0])
     if len(levels) < 2:
-        found = levels[0] if levels else "none"
+        only_level = levels[0] if levels else "none"
         expected = "two levels or more"
-        raise MeasureError(f"there is only one {by}", where="--by", expected=expected, found=found)
+        raise MeasureError(f"there is only one {by}", where="--by", expected=expected, found=only_level)
     return levels
 
 
@@ -323,15 +323,15 @@ def _asked(
     whole: Mapping[Study, pl.DataFrame], names: Sequence[str] | None, bounds: Sequence[Bound]
 ) -> list[Measurement]:
     """The measures that are taken of both sides; of one study, or of two, with their annotations."""
-    found: dict[tuple[str, ...], Measurement] = {}
+    measurements_of: dict[tuple[str, ...], Measurement] = {}
     for study, frame in whole.items():
         for measurement in measurements(study.source, names, frame):
             if measurement.failed is None:
                 key = (measurement.measure, str(measurement.evaluator), str(measurement.options["by"]))
-                found.setdefault(key, measurement)
+                measurements_of.setdefault(key, measurement)
             elif names:  # else the study's own report says why it cannot be taken
                 raise measurement.failed
-    asked = [*found.values()]
+    asked = [*measurements_of.values()]
     there = {measurement.measure for measurement in asked}
     concluded = [bound for bound in bounds if bound.measure in CONCLUDED]
     if concluded and CONCLUSIONS not in there:
@@ -369,13 +369,13 @@ def by_field(before: Study, after: Study, begin: Callable[[Study, Study, Mapping
     ]
     notes = list[str]()
     for name in common:
-        found, of_field = begin(own[name], others[name], {FIELD: name})
+        comparison, of_field = begin(own[name], others[name], {FIELD: name})
         if not pairs:
-            names = found.before, found.after
+            names = comparison.before, comparison.after
         pairs += of_field
-        items = max(items, found.items)
-        left_out += [f"{name}: {line}" for line in found.left_out]
-        notes += [f"{name}: {line}" for line in found.notes]
+        items = max(items, comparison.items)
+        left_out += [f"{name}: {line}" for line in comparison.left_out]
+        notes += [f"{name}: {line}" for line in comparison.notes]
     if before is not after:
         names = called(before, after), called(after, before)
     return Comparison(*names, items=items, left_out=left_out, notes=notes), pairs

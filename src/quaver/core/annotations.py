@@ -130,15 +130,15 @@ def misfit(schema: Mapping[str, pl.DataType]) -> str | None:
     return None
 
 
-def _fits(found: pl.DataType, wanted: pl.DataType) -> bool:
+def _fits(dtype: pl.DataType, wanted: pl.DataType) -> bool:
     """Whether a column can be taken for one of a type; labels may be texts, and whole numbers numbers."""
     if wanted in (pl.Categorical, pl.String):
-        return found in (pl.Categorical, pl.String)
+        return dtype in (pl.Categorical, pl.String)
     if isinstance(wanted, pl.List):
-        return isinstance(found, pl.List) and found.inner.is_numeric()
+        return isinstance(dtype, pl.List) and dtype.inner.is_numeric()
     if wanted.is_numeric():
-        return found.is_integer() if wanted.is_integer() else found.is_float()
-    return found == wanted
+        return dtype.is_integer() if wanted.is_integer() else dtype.is_float()
+    return dtype == wanted
 
 
 Row = tuple[int, int, int, Response, Response | None]

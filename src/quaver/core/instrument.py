@@ -76,8 +76,8 @@ def record_in(terms: str | None) -> dict[str, Any]:
     """The record in terms: ``knobs`` by name, ``host`` and ``api``; empty where there is none."""
     if (record := record_text(terms)) is None:
         return {}
-    found = json.loads(record)
-    return {"knobs": found["instrument"], "host": found.get("host", ""), "api": found.get("api", "")}
+    document = json.loads(record)
+    return {"knobs": document["instrument"], "host": document.get("host", ""), "api": document.get("api", "")}
 
 
 def idle_knobs(instruments: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str, int]]:

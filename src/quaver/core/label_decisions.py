@@ -119,23 +119,23 @@ class LabelRules:
         forms: dict[str, list[str]] = {}
         for text, label in also.items():
             forms.setdefault(label, [label] if counts.get(label) else []).append(text)
-        found = []
+        merges = []
         for label, texts in forms.items():
             why = f"read as {shown(label)}: {_cells(counts[texts[0]])}"
             if len(texts) > 1:
                 sizes = " and ".join(f"{counts[text]:,}" for text in texts)
                 why = f"taken for one label: {sizes} rows{self._or('distinct')}"
-            found.append(Decision("same", " and ".join(map(shown, texts)), why))
-        if len(found) > _MOST_MERGES:
-            rest = ", ".join(decision.column for decision in found[_MOST_MERGES:])
-            found[_MOST_MERGES:] = [Decision("same", rest[:200], "each taken for one label, too")]
-        return found
+            merges.append(Decision("same", " and ".join(map(shown, texts)), why))
+        if len(merges) > _MOST_MERGES:
+            rest = ", ".join(decision.column for decision in merges[_MOST_MERGES:])
+            merges[_MOST_MERGES:] = [Decision("same", rest[:200], "each taken for one label, too")]
+        return merges
 
     def _doubtful(self, counts: Mapping[str, int]) -> list[Decision]:
         """Labels that may be none: they look like missing ones, or occur once."""
         labels = [label for label in counts if label not in self.label_is]
         likely = [label for label in labels if folded(label) in _LIKE_MISSING] + _codes_apart(labels)
-        found = [
+        doubts = [
             Decision(
                 "label?", label, f"{_cells(counts[label])}, taken as a label{self._or('unlabelled', label)}"
             )
@@ -147,8 +147,8 @@ class LabelRules:
         if 0 < len(once) < len(labels) and "unlabelled" in self.options:
             occur = "occurs" if len(once) == 1 else "occur"
             why = f"{occur} once, taken as a label{self._or('unlabelled', *once)}"
-            found.append(Decision("label?", _some(once), why))
-        return found
+            doubts.append(Decision("label?", _some(once), why))
+        return doubts
 
 
 def _composed_alike(values: Mapping[str, int]) -> dict[str, str]:
@@ -215,14 +215,14 @@ def outside_label_set(
     what: str, where: str, texts: Sequence[str], known: Sequence[str], fix: str
 ) -> ItemError:
     """The error of a label outside the label set."""
-    found, *others = texts
-    guess = nearest(found, known)
+    outsider, *others = texts
+    guess = nearest(outsider, known)
     named = ", ".join(map(repr, others[:_MOST_OTHERS])) + (", …" if len(others) > _MOST_OTHERS else "")
     more = f"; {len(others)} other{'s' * (len(others) != 1)} in the file: {named}" if others else ""
     return ItemError(
         f"{what} is outside the label set",
         where=where,
         expected=f"one of {', '.join(known[:_MOST_LISTED])}" + ", …" * (len(known) > _MOST_LISTED),
-        found=found[:200] + more,
+        found=outsider[:200] + more,
         fix=(f"did you mean {guess!r}? Otherwise " if guess else "") + fix,
     )

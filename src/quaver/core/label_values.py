@@ -175,10 +175,10 @@ def _list_in(text: str) -> list[Any] | None:
     """The list that a text is, as JSON or Python writes lists of texts; None where it is none."""
     for written in (text, text.replace("'", '"')):
         try:
-            found = json.loads(written)
+            values = json.loads(written)
         except (ValueError, RecursionError):
             continue
-        return [value for value in found if not isinstance(value, list | dict)]
+        return [value for value in values if not isinstance(value, list | dict)]
     return None
 
 
@@ -253,12 +253,14 @@ def is_coded_again(name: str, cells: Iterable[Any], variable: str, own: Iterable
     if not _called_after(_words(name), _words(variable)):
         return False
     try:
-        found, known = (Counter(label for cell in of for label in cell_labels(cell)) for of in (cells, own))
+        counts, known = (Counter(label for cell in of for label in cell_labels(cell)) for of in (cells, own))
     except ItemError:  # tables in cells
         return False
-    if min(len(found), len(known)) > _FEW and all(number_in(value, "interval") for value in (*found, *known)):
+    if min(len(counts), len(known)) > _FEW and all(
+        number_in(value, "interval") for value in (*counts, *known)
+    ):
         return True
-    return 2 * sum(number for label, number in found.items() if label in known) > found.total()
+    return 2 * sum(number for label, number in counts.items() if label in known) > counts.total()
 
 
 def _words(name: str) -> list[str]:

@@ -276,13 +276,13 @@ def same_labels(
     for text in texts:
         groups[owner.get(key(text), key(text))].append(text)
     gaps = bool(texts) and all(re.fullmatch(r"-?\d+\.0", text) for text in texts)
-    found: dict[str, str] = {}
+    written: dict[str, str] = {}
     for form, group in groups.items():
         label = cleaned(next((text for text in group if key(text) == form), group[0]))
         if gaps or (len(group) > 1 and number_of(label) is not None and key is not _written_whole):
             label = number_of(label, measured=False) or label
-        found |= {text: label for text in group if text != label}
-    return dict(sorted(found.items()))
+        written |= {text: label for text in group if text != label}
+    return dict(sorted(written.items()))
 
 
 TOLD_APART: Final = "labels that differ in more than capitals, white space, dashes or a number's form"

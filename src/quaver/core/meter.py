@@ -116,8 +116,8 @@ def reported_usage(content: bytes) -> dict[str, int]:
     >>> reported_usage(b'{"usage": {"prompt_tokens": 12, "completion_tokens": 3}, "choices": [{"mess')
     {'prompt_tokens': 12, 'completion_tokens': 3}
     """
-    found = {name: pattern.search(content) for name, pattern in _USAGE.items()}
-    return {name: int(match[1]) for name, match in found.items() if match}
+    matches = {name: pattern.search(content) for name, pattern in _USAGE.items()}
+    return {name: int(match[1]) for name, match in matches.items() if match}
 
 
 def account_name() -> str:

@@ -193,9 +193,9 @@ def text_of(value: Any, where: str = "") -> str:
     ('a', '', '', '1.0', 'B')
     """
     if isinstance(value, str):
-        found = value.strip()
+        stripped = value.strip()
         # JSON can hold half of a surrogate pair, which no file can: its escape replaces it.
-        return found if found.isascii() else found.encode("utf-8", "backslashreplace").decode()
+        return stripped if stripped.isascii() else stripped.encode("utf-8", "backslashreplace").decode()
     if value is None or value != value:  # numeric columns have NaN for an empty cell
         return ""
     if isinstance(value, bytes):

@@ -28,12 +28,12 @@ class Option(NamedTuple):
 @cache
 def options_in(record: type) -> dict[str, tuple[Any, Option]]:
     """Each option of a record by name: its type, and what is declared of it."""
-    about, found = _about(record), dict[str, tuple[Any, Option]]()
+    about, options = _about(record), dict[str, tuple[Any, Option]]()
     for name, hint in get_type_hints(record, include_extras=True).items():
         kind, option = get_args(hint) if get_origin(hint) is Annotated else (hint, Option())
         default = _left_out(kind) if option.default is None else option.default
-        found[name] = kind, option._replace(default=default, help=about.get(name, ""))
-    return found
+        options[name] = kind, option._replace(default=default, help=about.get(name, ""))
+    return options
 
 
 def _left_out(kind: Any) -> Any:
@@ -48,12 +48,12 @@ _ATTRIBUTE = re.compile(r"^    (\w+): (.*(?:\n {5,}.*)*)", re.MULTILINE)
 
 def _about(record: type) -> dict[str, str]:
     """The first sentence on each option in the docstrings of a record and of those that it extends."""
-    found: dict[str, str] = {}
+    helps: dict[str, str] = {}
     for base in getattr(record, "__orig_bases__", ()):
-        found |= _about(base)
+        helps |= _about(base)
     for name, text in _ATTRIBUTE.findall(cleandoc(record.__doc__ or "").partition("Attributes:\n")[2]):
-        found[name] = re.split(r"(?<=\.) ", " ".join(text.replace("`", "").split()))[0]
-    return found
+        helps[name] = re.split(r"(?<=\.) ", " ".join(text.replace("`", "").split()))[0]
+    return helps
 
 
 def with_defaults(record: type, given: Mapping[str, Any]) -> Any:

@@ -94,10 +94,10 @@ def valid_response(response: object) -> Response:
 def _record(text: str) -> str | None:
     """A record of the instrument, if it is one."""
     try:
-        found = json.loads(text)
+        document = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return text if isinstance(found, dict) and isinstance(found.get("instrument"), dict) else None
+    return text if isinstance(document, dict) and isinstance(document.get("instrument"), dict) else None
 
 
 def valid_responses(request: Request, responses: object) -> list[Response]:
@@ -295,13 +295,13 @@ def _name(value: object) -> str | None:
 
 def _raw(value: object) -> dict[str, Any] | None:
     """Anything else that the model sent, as JSON that any program can read."""
-    found = _json(value, _DEEPEST)
-    if not isinstance(found, dict):
+    document = _json(value, _DEEPEST)
+    if not isinstance(document, dict):
         return None
     written, answers = "completion_tokens_of_request", "answers_of_request"
-    if not (token_count(found.get(answers, 1)) and token_count(found.get(written, 0)) is not None):
-        found = {name: value for name, value in found.items() if name not in (written, answers)}
-    return found or None
+    if not (token_count(document.get(answers, 1)) and token_count(document.get(written, 0)) is not None):
+        document = {name: value for name, value in document.items() if name not in (written, answers)}
+    return document or None
 
 
 def _json(value: object, levels: int) -> Any:

@@ -90,12 +90,12 @@ def in_labels(marked: Iterable[Marked], codes: Mapping[str, str], where: str) ->
     Raises:
         UnknownName: A label is none of these.
     """
-    found = list[Marked]()
+    spans = list[Marked]()
     for label, *place in marked:
         if (code := codes.get(str(label).strip())) is None:
             raise UnknownName("label", str(label), [*dict.fromkeys(codes.values())], where=where)
-        found.append((code, *place) if len(place) == 1 else Span(code, *place))
-    return found
+        spans.append((code, *place) if len(place) == 1 else Span(code, *place))
+    return spans
 
 
 def _listed(value: Any) -> Sequence[Any]:

@@ -35,20 +35,20 @@ def changes(before: str, after: str) -> list[Change]:
     parts: Sequence[tuple[str, int, int, int, int]] = [("replace", 0, len(old_rest), 0, len(new_rest))]
     if max(len(old_rest), len(new_rest)) <= _LONGEST:
         parts = SequenceMatcher(None, old_rest, new_rest, autojunk=False).get_opcodes()
-    found: list[Change] = [("same", "".join(old[:head]))]
+    changed_parts: list[Change] = [("same", "".join(old[:head]))]
     for kind, i, j, k, m in parts:
         if kind == "equal":
-            found.append(("same", "".join(old_rest[i:j])))
+            changed_parts.append(("same", "".join(old_rest[i:j])))
         else:
             gone, new_text = "".join(old_rest[i:j]), "".join(new_rest[k:m])
             space = gone[len(gone.rstrip()) :]
             if not new_text.endswith(space):
                 space = ""
-            found.append(("gone", gone.removesuffix(space)))
-            found.append(("new", new_text.removesuffix(space)))
-            found.append(("same", space))  # the space behind both
-    found.append(("same", "".join(old[len(old) - tail :])))
-    return [change for change in found if change[1]]
+            changed_parts.append(("gone", gone.removesuffix(space)))
+            changed_parts.append(("new", new_text.removesuffix(space)))
+            changed_parts.append(("same", space))  # the space behind both
+    changed_parts.append(("same", "".join(old[len(old) - tail :])))
+    return [change for change in changed_parts if change[1]]
 
 
 def _shared(old: Sequence[str], new: Sequence[str]) -> int:

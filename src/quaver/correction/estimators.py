@@ -124,8 +124,8 @@ class GoldRegression:
 
     def levers(self, rows: Floats, weights: Floats) -> Floats | None:
         """How far the contrast moves with the outcome of each of some items, times its weight."""
-        found = inverse_times(rows.T @ (rows * weights[:, None]), self.contrast)
-        return None if found is None else rows @ found
+        solution = inverse_times(rows.T @ (rows * weights[:, None]), self.contrast)
+        return None if solution is None else rows @ solution
 
 
 def of_mean(
@@ -286,16 +286,16 @@ def _regressed(
     if not gold.size:
         return None
     rows, outcome = asked.matrix[gold], asked.outcome[gold] - tuning * residual[gold]
-    found = solved(rows, outcome, weights)
-    if found is None:
+    coefficients = solved(rows, outcome, weights)
+    if coefficients is None:
         return None
     lever = asked.levers(rows, weights)
     across = asked.levers(asked.matrix, np.full(len(asked.matrix), 1 / len(asked.matrix)))
     if lever is None or across is None:
         return None
-    left, used = lever * (outcome - rows @ found), float(tuning.mean())
+    left, used = lever * (outcome - rows @ coefficients), float(tuning.mean())
     each = _contributions(asked, left, across * residual * used)
-    made = _spread(float(asked.contrast @ found), each, asked, design_freedom(asked, lever))._replace(
+    made = _spread(float(asked.contrast @ coefficients), each, asked, design_freedom(asked, lever))._replace(
         tuning=used
     )
     if not asked.counts_events:

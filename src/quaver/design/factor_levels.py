@@ -155,7 +155,7 @@ def _named(factor: str, level: LevelOfFactor) -> str:
 
 
 def _factors(chosen: Mapping[str, LevelOfFactor]) -> dict[str, str]:
-    found: dict[str, str] = {}
+    columns: dict[str, str] = {}
     for factor, level in chosen.items():
-        found |= {factor: level.name, **level.columns} if factor else dict(level.columns)
-    return {column_of("factor", name): level for name, level in found.items()}
+        columns |= {factor: level.name, **level.columns} if factor else dict(level.columns)
+    return {column_of("factor", name): level for name, level in columns.items()}

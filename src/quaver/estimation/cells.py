@@ -294,11 +294,11 @@ class ColumnReader:
 
     def beside(self, by: Sequence[str], roles: Sequence[str]) -> tuple[str, ...]:
         """The columns that play some roles, those left out that ``by`` has already."""
-        found: dict[str, None] = {}
+        names: dict[str, None] = {}
         for role in roles:
             if not set(self.of(role)) <= set(by):
-                found.update(dict.fromkeys(self.of(role)))
-        return tuple(found)
+                names.update(dict.fromkeys(self.of(role)))
+        return tuple(names)
 
     def one_evaluator(self, by: Sequence[str]) -> None:
         """Refuse a frame of several evaluators that are not told apart."""
@@ -328,8 +328,8 @@ class ColumnReader:
         codes = self.gathered.encoded(name, labels=True)
         true = [self.gathered.encoded(column, labels=True) for column in truth]
         truths = {composed(value): value for column in true for value in column.values}
-        found = {**truths, **{composed(value): value for value in codes.values}}
-        names = label_set.codes if label_set else tuple(ordered(found.values()))
+        labels = {**truths, **{composed(value): value for value in codes.values}}
+        names = label_set.codes if label_set else tuple(ordered(labels.values()))
         if strange := sorted(truths.keys() - set(map(composed, names))):
             raise MeasureError(
                 "a gold label that is not in the label set",
@@ -352,16 +352,16 @@ class ColumnReader:
         if not bare.size:
             return Codes(kinds, tuple(values))
         empty = self.gathered.encoded(self.needed("label")[0], labels=True).codes[bare] < 0
-        found = np.where(empty, 0, 1)
+        states = np.where(empty, 0, 1)
         for name in self.of("status"):
             status = self.gathered.encoded(name)
             code = status.codes[bare].astype(np.int64)
             valid = np.array([value == "valid" for value in status.values] + [False])[code]
             own = np.where(valid, values.index(TIED), code + len(values))
-            found = np.where(empty & (code >= 0), own, found)
+            states = np.where(empty & (code >= 0), own, states)
             values += status.values
         kinds = kinds.astype(smallest(len(values)))
-        kinds[bare] = found
+        kinds[bare] = states
         return Codes(kinds, tuple(values))
 
 

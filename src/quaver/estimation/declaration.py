@@ -384,14 +384,14 @@ class Measure(Declared):
             for name, parameter in self.__signature__.parameters.items()
             if name in self.options
         }
-        found = defaults | dict(options)
-        if left := [name for name, value in found.items() if value is self.__signature__.empty]:
+        arguments = defaults | dict(options)
+        if left := [name for name, value in arguments.items() if value is self.__signature__.empty]:
             raise MeasureError("an option is missing", where=left[0], expected=f"{self.name}(…, {left[0]}=…)")
-        if self.missing and found["missing"] is not None:
-            checked(found["missing"], self.missing)
+        if self.missing and arguments["missing"] is not None:
+            checked(arguments["missing"], self.missing)
         own = {
             name: fitted(self.function, name, value, MeasureError, "{1}") if name in self.own else value
-            for name, value in found.items()
+            for name, value in arguments.items()
         }
         resampling = Resampling(confidence_level, resamples, seed)
         gathered = Gathered.of(annotations)
@@ -455,12 +455,12 @@ def registered(name: str, *, where: str | None = None) -> Measure:
         UnknownName: No measure of that name is registered.
         MeasureError: What is registered is no measure.
     """
-    found = registry.load("measures", name, where=where)
-    if not isinstance(found, Measure):
+    plugin = registry.load("measures", name, where=where)
+    if not isinstance(plugin, Measure):
         raise MeasureError(
             f"{name!r} is registered as a measure and is none",
             where=where,
             expected="a function under @quaver.estimation.declaration.measure(…)",
-            found=type(found).__name__,
+            found=type(plugin).__name__,
         )
-    return found
+    return plugin

@@ -148,12 +148,12 @@ def with_random_signs(deviations: Floats, units: Units, draws: int, seed: int) -
     [0.0, 2.0, 2.0, 0.0]
     """
     flat = by_unit(deviations.reshape(len(deviations), -1), units)
-    rng, found = np.random.default_rng(seed), np.empty((draws, flat.shape[1]))
+    rng, totals = np.random.default_rng(seed), np.empty((draws, flat.shape[1]))
     block = max(1, _BLOCK // max(1, len(flat)))
     for start in range(0, draws, block):
         signs = rng.integers(0, 2, (min(block, draws - start), len(flat)), dtype=np.int8)
-        found[start : start + len(signs)] = (2.0 * signs - 1) @ flat
-    return found.reshape(draws, *deviations.shape[1:])
+        totals[start : start + len(signs)] = (2.0 * signs - 1) @ flat
+    return totals.reshape(draws, *deviations.shape[1:])
 
 
 @one_thread()

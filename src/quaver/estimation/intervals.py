@@ -148,34 +148,34 @@ def l_kurtosis(numbers: Floats) -> float:
 
 def _binomial(share: float, n: float, tail: float, *, exact: bool) -> Interval:
     """Where a share may lie, of n observations; n need not be whole."""
-    found = share * n
-    if exact and min(found, n - found) < _FEW_EVENTS:
-        return _beta_interval(found, n, tail)
-    low, high = _beta_interval(found, n, tail, prior=0.5)
+    events = share * n
+    if exact and min(events, n - events) < _FEW_EVENTS:
+        return _beta_interval(events, n, tail)
+    low, high = _beta_interval(events, n, tail, prior=0.5)
     z2 = float(scipy.special.ndtri(tail)) ** 2
     middle = (share + z2 / (2 * n)) / (1 + z2 / n)
     half = (z2 * (share * (1 - share) / n + z2 / (4 * n * n))) ** 0.5 / (1 + z2 / n)
     return Interval(max(0.0, min(low, middle - half)), min(1.0, max(high, middle + half)))
 
 
-def _beta_interval(found: float, n: float, tail: float, prior: float = 0.0) -> Interval:
+def _beta_interval(events: float, n: float, tail: float, prior: float = 0.0) -> Interval:
     """The exact interval of a share, or with a prior of one half on either side that of Jeffreys."""
-    low = scipy.special.betaincinv(found + prior, n - found + 1 - prior, tail) if found > 0 else 0.0
-    high = scipy.special.betaincinv(found + 1 - prior, n - found + prior, 1 - tail) if found < n else 1.0
+    low = scipy.special.betaincinv(events + prior, n - events + 1 - prior, tail) if events > 0 else 0.0
+    high = scipy.special.betaincinv(events + 1 - prior, n - events + prior, 1 - tail) if events < n else 1.0
     return Interval(float(low), float(high))
 
 
-def _poisson(found: float, tail: float, *, exact: bool) -> Interval:
+def _poisson(events: float, tail: float, *, exact: bool) -> Interval:
     """Where the mean of a Poisson number may lie; the number need not be whole."""
-    exact = exact and found < _FEW_EVENTS
+    exact = exact and events < _FEW_EVENTS
     more = 0.0 if exact else 0.5
-    low = float(scipy.special.gammaincinv(found + more, tail)) if found > 0 else 0.0
-    high = float(scipy.special.gammaincinv(found + 1 - more, 1 - tail))
+    low = float(scipy.special.gammaincinv(events + more, tail)) if events > 0 else 0.0
+    high = float(scipy.special.gammaincinv(events + 1 - more, 1 - tail))
     if exact:
         return Interval(low, high)
     z2 = float(scipy.special.ndtri(tail)) ** 2
-    half = (z2 * (found + z2 / 4)) ** 0.5
-    return Interval(max(0.0, min(low, found + z2 / 2 - half)), max(high, found + z2 / 2 + half))
+    half = (z2 * (events + z2 / 4)) ** 0.5
+    return Interval(max(0.0, min(low, events + z2 / 2 - half)), max(high, events + z2 / 2 + half))
 
 
 def of_mean(parts: Sequence[tuple[float, float, float]]) -> Interval:
@@ -229,13 +229,13 @@ def percentile(values: Floats, tail: float) -> Interval | None:
     return Interval(float(low), float(high))
 
 
-def clopper_pearson(found: float, n: float, confidence_level: float = 0.95) -> Interval:
+def clopper_pearson(events: float, n: float, confidence_level: float = 0.95) -> Interval:
     """The exact binomial interval of a share (Clopper & Pearson 1934, Biometrika 26, 404-413).
 
     >>> [round(end, 4) for end in clopper_pearson(0, 100)]  # 1 - 0.025 ** (1 / 100)
     [0.0, 0.0362]
     """
-    return _beta_interval(found, n, (1 - confidence_level) / 2)
+    return _beta_interval(events, n, (1 - confidence_level) / 2)
 
 
 def mean_within(value: float, share: float, low: float = 0.0, high: float = 1.0) -> Interval:

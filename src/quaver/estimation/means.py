@@ -91,5 +91,5 @@ def jackknifed_entropy(counts: Floats) -> Floats:
     loss = (counts * (_surprise(counts) - _surprise(np.maximum(counts - 1, 0)))).sum(-1)
     without = safe * np.log(safe - 1) - (safe * total - loss) / (safe - 1)
     full = np.log(safe) - total / safe
-    found = safe * full - (safe - 1) / safe * without
-    return np.where(q >= 2, np.where((counts > 0).sum(-1) > 1, found, 0.0), np.nan)
+    entropy = safe * full - (safe - 1) / safe * without
+    return np.where(q >= 2, np.where((counts > 0).sum(-1) > 1, entropy, 0.0), np.nan)

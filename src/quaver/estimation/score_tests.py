@@ -82,10 +82,10 @@ class ScoreTest:
         clusters: NDArray[np.int64] | None = None,
         ends: tuple[float, float] = (0.0, 1.0),
     ) -> None:
-        found = orthonormal(matrix, contrast)
-        if found is None:
+        solution = orthonormal(matrix, contrast)
+        if solution is None:
             raise ValueError("columns that depend on each other")
-        basis, turned = found
+        basis, turned = solution
         items, columns = matrix.shape
         self._scale, self._units = ends[1] - ends[0], Units(items, clusters)
         self._outcome = (outcome - ends[0]) / self._scale

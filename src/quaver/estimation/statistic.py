@@ -163,10 +163,10 @@ class Number:
         if self.statistic.interval is not None or self.jackknife.left.size < 2:
             return {}
         share = tuple(clopper_pearson(self.moving, self.n, level))
-        found: dict[str, Any] = {"differing": self.moving, "share_differing": share}
+        details: dict[str, Any] = {"differing": self.moving, "share_differing": share}
         if np.isfinite(self.jackknife.variance):
-            found |= {"standard_error": self.jackknife.variance**0.5, "freedom": self._tail_freedom}
-        return found
+            details |= {"standard_error": self.jackknife.variance**0.5, "freedom": self._tail_freedom}
+        return details
 
     @property
     def how(self) -> str:

@@ -110,8 +110,8 @@ class Sheet:
     @property
     def fields(self) -> dict[str, TaskField]:
         """What is asked about each text, by its column."""
-        found = fields_in(self.labels) or [TaskField("", self.labels)]
-        return {column_of(field.name): field for field in found}
+        fields = fields_in(self.labels) or [TaskField("", self.labels)]
+        return {column_of(field.name): field for field in fields}
 
     @property
     def columns(self) -> list[str]:

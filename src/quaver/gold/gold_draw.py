@@ -27,12 +27,12 @@ def permanent_numbers(seed: int, items: Iterable[str], purpose: str = "draw") ->
     [0.582, 0.847]
     """
     start = blake2b(f"{seed}\x1f{purpose}\x1f".encode(), digest_size=8)
-    found = []
+    numbers = []
     for item in items:
         digest = start.copy()
         digest.update(item.encode("utf-8", "surrogatepass"))
-        found.append(int.from_bytes(digest.digest(), "big") >> 11)
-    return (np.array(found, dtype=np.float64) + 0.5) / 2.0**53
+        numbers.append(int.from_bytes(digest.digest(), "big") >> 11)
+    return (np.array(numbers, dtype=np.float64) + 0.5) / 2.0**53
 
 
 def allocated(worth: Floats, least: Floats, most: Floats, total: float) -> Floats:
@@ -55,11 +55,11 @@ def allocated(worth: Floats, least: Floats, most: Floats, total: float) -> Float
             low = middle
         else:
             high = middle
-    found: Floats = np.clip(high * worth, least, most)
-    free = (found > least) & (found < most)
+    sizes: Floats = np.clip(high * worth, least, most)
+    free = (sizes > least) & (sizes < most)
     if free.any():  # the last digits of the sum
-        found[free] *= 1 + (total - found.sum()) / found[free].sum()
-    return np.clip(found, least, most)
+        sizes[free] *= 1 + (total - sizes.sum()) / sizes[free].sum()
+    return np.clip(sizes, least, most)
 
 
 def whole(shares: Floats, most: Floats) -> Floats:
@@ -68,11 +68,11 @@ def whole(shares: Floats, most: Floats) -> Floats:
     >>> whole(np.array([1.6, 2.7, 0.7]), np.array([5.0, 5.0, 5.0])).tolist()
     [1.0, 3.0, 1.0]
     """
-    found = np.floor(shares + 1e-9)
-    lacking = round(float(shares.sum() - found.sum()))
-    remainder = np.where(found < most, shares - found, -1.0)
-    found[np.argsort(-remainder, kind="stable")[: max(lacking, 0)]] += 1
-    return np.minimum(found, most)
+    sizes = np.floor(shares + 1e-9)
+    lacking = round(float(shares.sum() - sizes.sum()))
+    remainder = np.where(sizes < most, shares - sizes, -1.0)
+    sizes[np.argsort(-remainder, kind="stable")[: max(lacking, 0)]] += 1
+    return np.minimum(sizes, most)
 
 
 Design = Literal["simple", "stratified"]
@@ -239,8 +239,8 @@ def label_probabilities(shares: Floats, answers: Floats) -> Floats:
     a label on which eight prompts agree still counts as wrong at times.
     """
     weight = np.minimum(answers, _INDEPENDENT)[:, None]
-    found: Floats = (weight * shares + 1 / shares.shape[1]) / (weight + 1)
-    return found
+    probabilities: Floats = (weight * shares + 1 / shares.shape[1]) / (weight + 1)
+    return probabilities
 
 
 def doubt_about(probabilities: Floats) -> Floats:

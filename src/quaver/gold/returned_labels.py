@@ -68,23 +68,23 @@ def settled(coded: pl.DataFrame, rule: Rule = "adjudicator") -> Settled:
     Settled(gold={'2': 'b'}, open={'1': {'al': 'a', 'bo': 'b'}}, decided={})
     """
     given: dict[str, dict[str, str]] = {}
-    found = Settled({}, {}, {})
+    settled = Settled({}, {}, {})
     for item, coder, role, label in current(coded).select("item", "coder", "role", "label").iter_rows():
         if role == "coder":
             given.setdefault(item, {})[coder] = label
         elif role == "adjudicator":
-            found.gold[item] = label
+            settled.gold[item] = label
     for item, labels in given.items():
         label, votes = Counter(labels.values()).most_common(1)[0]
         if votes == len(labels):
-            found.gold.setdefault(item, label)
-        elif item in found.gold:
-            found.decided[item] = "adjudicator"
+            settled.gold.setdefault(item, label)
+        elif item in settled.gold:
+            settled.decided[item] = "adjudicator"
         elif rule == "majority" and 2 * votes > len(labels):
-            found.gold[item], found.decided[item] = label, "majority"
+            settled.gold[item], settled.decided[item] = label, "majority"
         else:
-            found.open[item] = labels
-    return found
+            settled.open[item] = labels
+    return settled
 
 
 def kept_apart(coded: pl.DataFrame) -> dict[str, str]:
@@ -151,7 +151,7 @@ class ReturnedLabels:
         """
         if self._is_number:
             _check_points(rows, column)
-        found: dict[tuple[str, str], Row] = {}
+        first_rows: dict[tuple[str, str], Row] = {}
         outside: list[Row] = []
         kept: list[tuple[str | None, ...]] = []
         for row in rows:
@@ -163,7 +163,7 @@ class ReturnedLabels:
                 outside.append(row)
                 continue
             who, adjudicates = signed(row, coder)
-            first = found.setdefault((item, who), row)
+            first = first_rows.setdefault((item, who), row)
             if first is row:
                 role = "adjudicator" if adjudicates else "coder"
                 kept.append((item, who, role if item in self._texts else "apart", read.label, row.text(NOTE)))

@@ -112,13 +112,13 @@ def _kind_of_function(function: Callable[..., Any]) -> Literal["plain", "async"]
 
 async def _awaited(answer: Awaitable[Any], started: float) -> Response:
     try:
-        found = await answer
+        value = await answer
     except BaseException as error:
         task = asyncio.current_task()
         if task is not None and task.cancelling():  # nobody waits for it
             raise
         return failed_response(error)
-    return _response(found, time.perf_counter() - started)
+    return _response(value, time.perf_counter() - started)
 
 
 def _response(answer: object, seconds: float) -> Response:

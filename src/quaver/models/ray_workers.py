@@ -241,10 +241,10 @@ class RayWorkers:
         if not refs:
             time.sleep(_STEP)
             return []
-        found, rest = self._ray.wait([*refs], num_returns=1, timeout=_STEP)
-        if rest and found:
-            found = [*found, *self._ray.wait(rest, num_returns=len(rest), timeout=0)[0]]
-        return [(refs[ref], ref) for ref in found]
+        arrived, rest = self._ray.wait([*refs], num_returns=1, timeout=_STEP)
+        if rest and arrived:
+            arrived = [*arrived, *self._ray.wait(rest, num_returns=len(rest), timeout=0)[0]]
+        return [(refs[ref], ref) for ref in arrived]
 
     def _value(self, ref: Any) -> Any:
         """What Ray has for a reference."""

@@ -112,9 +112,9 @@ def coverage(answers: Answers) -> Rows:
     """In how many cells and answers all labels were among the likeliest tokens: the paper's table 5."""
     seen: dict[str, list[pl.Series]] = {}
     for study, _, _, frame in _token_cells(answers):
-        found = frame["label_coverage"].drop_nulls() >= 1
-        if found.len():
-            seen.setdefault(study.name, []).append(found)
+        covered = frame["label_coverage"].drop_nulls() >= 1
+        if covered.len():
+            seen.setdefault(study.name, []).append(covered)
     for name, cells in seen.items():
         full = sum(cell.sum() >= 0.999 * cell.len() for cell in cells)
         yield name, f"{full} / {len(cells)}", average(np.concatenate(cells))

@@ -54,13 +54,13 @@ def _deviation(values: np.ndarray) -> float | None:
 
 def pair_values(answers: StoredAnswers, frame: pl.DataFrame) -> np.ndarray:
     """The consistency of every pair of items of one class, an item with itself among them."""
-    found = [np.array([])]
+    values = [np.array([])]
     for code in frame["gold"].cast(pl.String).drop_nulls().unique().sort():
         ids = rows_with(frame, "gold", code)["item"].unique().sort().head(_MOST)
         matrix = class_matrix(answers, frame.filter(pl.col("item").is_in(ids.to_list())), code)
         if matrix is not None:
-            found.append(matrix[1].ravel())
-    return np.concatenate(found)
+            values.append(matrix[1].ravel())
+    return np.concatenate(values)
 
 
 def class_matrix(answers: StoredAnswers, frame: pl.DataFrame, code: str) -> Any:

@@ -307,9 +307,11 @@ class PromptStabilityAnalysis:
         done = self._unfinished.setdefault(tuple(calls), [])
         left = calls[len(done) :]
         with ThreadPoolExecutor(self._concurrency) as pool:
-            found = pool.map(self._annotation, left) if self._concurrency > 1 else map(self._annotation, left)
+            labels = (
+                pool.map(self._annotation, left) if self._concurrency > 1 else map(self._annotation, left)
+            )
             try:
-                for label in found:
+                for label in labels:
                     done.append(label)
                     if len(done) % max(1, len(self.data)) == 0:
                         _LOG.info("%s of %s annotations", f"{len(done):,}", f"{len(calls):,}")

@@ -67,19 +67,19 @@ def paraphrases(text: str, postfix: str, count: int, temperature: float, by: Rew
             "paraphrases are sampled", where="temperatures", expected="above 0", found=repr(temperature)
         )
     if callable(by):
-        found = by(text, count, temperature)
+        rewordings = by(text, count, temperature)
         if (
-            isinstance(found, str)
-            or len(found) != count
-            or not all(isinstance(reworded, str) for reworded in found)
+            isinstance(rewordings, str)
+            or len(rewordings) != count
+            or not all(isinstance(reworded, str) for reworded in rewordings)
         ):
             raise QuaverError(
                 "the paraphraser did not return paraphrases",
                 where="paraphraser",
                 expected=f"a list of {count} texts",
-                found=repr(found)[:120],
+                found=repr(rewordings)[:120],
             )
-        return list(found)
+        return list(rewordings)
     if by == "pegasus":
         engine: Pegasus | Surface = Pegasus(temperatures=[temperature], k=count)
     else:

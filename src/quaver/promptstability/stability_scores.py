@@ -63,11 +63,11 @@ def level_of(metric: Any) -> Level:
         if metric == level:
             return level
     try:
-        found = [float(metric(*pair)) for pair in ((1, 1), (1, 2), (1, 3), (2, 5))]
+        distances_given = [float(metric(*pair)) for pair in ((1, 1), (1, 2), (1, 3), (2, 5))]
     except (TypeError, ValueError, ArithmeticError):
-        found = []
+        distances_given = []
     for level, distances in _DISTANCES.items():
-        if found and np.allclose(found, distances):
+        if distances_given and np.allclose(distances_given, distances):
             return level
     raise MeasureError(
         "unknown metric",

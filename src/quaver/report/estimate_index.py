@@ -115,7 +115,7 @@ class Results:
         for variant in self.variants:
             for factor, level in variant["factors"].items():
                 levels.setdefault(str(factor), {})[str(level)] = None
-        return {factor: list(found) for factor, found in levels.items() if len(found) > 1}
+        return {factor: list(values) for factor, values in levels.items() if len(values) > 1}
 
     @cached_property
     def families(self) -> dict[str, str]:
@@ -169,12 +169,12 @@ class Results:
     @cached_property
     def level_words(self) -> dict[str, dict[str, str]]:
         """The beginning of the instruction at each level of a factor, where it identifies the level."""
-        found = {}
+        beginnings = {}
         for factor, levels in self._worded.items():
             begins = {level: _begins(next(iter(texts))) for level, texts in levels.items() if len(texts) == 1}
             if len({*begins.values()}) == len(levels):
-                found[factor] = begins
-        return found
+                beginnings[factor] = begins
+        return beginnings
 
     def levels_unseen(self, variant: str) -> str:
         """The levels of a variant that its instruction does not show, but for those of the original."""
@@ -266,12 +266,12 @@ class Results:
 
     def anywhere(self, measure: str) -> list[Estimate]:
         """A measure's estimates of any evaluator, requested by the study or not; each cell once."""
-        found = {
+        estimates = {
             estimate.place: estimate
             for estimate in (*self.audit, *self.estimates)
             if estimate.measure == measure
         }
-        return list(found.values())
+        return list(estimates.values())
 
     @cached_property
     def moved(self) -> list[Estimate]:

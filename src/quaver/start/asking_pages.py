@@ -170,10 +170,10 @@ class RunPanel:
 
     async def look(self) -> None:
         """Look once."""
-        found = await self.page.do(self._found)
-        if found is None:
+        progress = await self.page.do(self._found)
+        if progress is None:
             return
-        status, runs, failure = found
+        status, runs, failure = progress
         self.bar.value = status.answered / max(1, status.total)
         self.line.text = self._line(status, runs)
         state = (runs, status.answered, status.errors, failure)

@@ -273,16 +273,16 @@ class BegunCheck:
     def columns(self) -> list[Decision]:
         """Each column, with the option that it is taken for, and why."""
         fields = self.fields
-        found = {name: Decision("ignore", name, "") for name in self.table.columns}
+        decisions = {name: Decision("ignore", name, "") for name in self.table.columns}
         for decision in self.table.taken:
             role = "id" if decision.role == "item" else decision.role
-            if role in ROLES and decision.column in found:
-                found[decision.column] = Decision(role, decision.column, decision.why)
+            if role in ROLES and decision.column in decisions:
+                decisions[decision.column] = Decision(role, decision.column, decision.why)
         for field in fields:
-            found |= {name: Decision("fields", name, field.why) for name in field.columns}
+            decisions |= {name: Decision("fields", name, field.why) for name in field.columns}
         for name in self.options.get("ignore", ()):
-            found[name] = Decision("ignore", name, "as you said")
-        return list(found.values())
+            decisions[name] = Decision("ignore", name, "as you said")
+        return list(decisions.values())
 
     def column_of(self, role: str) -> str | None:
         """The column that is used for an option."""

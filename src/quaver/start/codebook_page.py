@@ -122,8 +122,8 @@ class _Codebook:
             replace_bytes(path, content)
             return coding_sheet(path)
 
-        if (found := await self.page.do(read)) is not None:
-            self._show_labels([*found.items()])
+        if (labels := await self.page.do(read)) is not None:
+            self._show_labels([*labels.items()])
 
     def _show(self) -> None:
         """The prompt with the labels and definitions now on the page."""

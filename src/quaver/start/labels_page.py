@@ -129,11 +129,11 @@ class _Labelling:
             work = self._work()
             return work, left_to_ask(work.study), spends(work.study)
 
-        if (found := await self.page.do(priced)) is None:
+        if (price := await self.page.do(priced)) is None:
             return
         self.page.retell(self._typed())
         with self._anew():
-            self._show_price(*found)
+            self._show_price(*price)
 
     def _show_price(self, work: Labelling, plan: Forecast, money: bool) -> None:
         for name, choice in work.choices.items():

@@ -17,7 +17,7 @@ async def model(page: StepPage) -> None:
     """The third step."""
     begun = page.begun
     page.title("Which model should label your texts?", "Quaver found these models. It never shows a key.")
-    found = await page.do(found_models) or []
+    models = await page.do(found_models) or []
     chosen = (begun.options.get("model"), begun.options.get("base_url"))
     place = ui.element("div")
 
@@ -32,17 +32,17 @@ async def model(page: StepPage) -> None:
         give(model=model.model, base_url=model.base_url, key_from=None)
 
     with place:
-        titles = {index: f"{model.title} ({model.where})" for index, model in enumerate(found)}
-        index = next((n for n, model in enumerate(found) if (model.model, model.base_url) == chosen), None)
-        if index is None and found and chosen[0] is None:
+        titles = {index: f"{model.title} ({model.where})" for index, model in enumerate(models)}
+        index = next((n for n, model in enumerate(models) if (model.model, model.base_url) == chosen), None)
+        if index is None and models and chosen[0] is None:
             index = 0
-        if found:
-            picked = ui.radio(titles, value=index, on_change=lambda event: choose(found[event.value]))
+        if models:
+            picked = ui.radio(titles, value=index, on_change=lambda event: choose(models[event.value]))
             picked.classes("qv-models")
             picked.props["aria-label"] = "Models"
         else:
             words("p", "No model was found here, and no key in the environment.").classes("qv-doubt")
-        with ui.expansion("Another model", value=not found):
+        with ui.expansion("Another model", value=not models):
             _other(page)
         with ui.expansion("How the model is asked"):
             for option in ("effort", "max_tokens", "price"):
@@ -55,7 +55,7 @@ async def model(page: StepPage) -> None:
     main_button("Next: the plan", on)
     page.command(begun.command())
     if index is not None and chosen[0] is None:
-        choose(found[index])
+        choose(models[index])
 
 
 def _other(page: StepPage) -> None:

@@ -33,12 +33,12 @@ async def verdict(page: StepPage) -> None:
         study = page.site.here.study(folder)
         return study.verdict(), study.status()
 
-    found = await page.do(judged)
+    judgement = await page.do(judged)
     place.clear()
-    if found is None:
+    if judgement is None:
         other_button("To the run", lambda: page.go("run"))
         return
-    card, now = found
+    card, now = judgement
     with place:
         _show_card(card)
         _show_next(page, card, unfinished=now.answered < now.total)

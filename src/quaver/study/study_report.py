@@ -57,7 +57,7 @@ def _collected(study: StudySource, now: StudyStatus | None) -> dict[str, Any]:
     now = now or status(study)
     with study.answers() as store, store.at_once():
         instrument = instruments(store)
-    found = {
+    collected = {
         "reused": dict(now.reused),
         "warnings": now.warnings,
         "outside": now.outside,
@@ -66,7 +66,7 @@ def _collected(study: StudySource, now: StudyStatus | None) -> dict[str, Any]:
         "date": None if now.last is None else datetime.fromtimestamp(now.last, UTC).strftime("%-d %B %Y"),
         "money": now.money,
     }
-    return found | ({"instrument": instrument} if instrument else {})
+    return collected | ({"instrument": instrument} if instrument else {})
 
 
 def report(study: StudySource, folder: Path) -> Path:

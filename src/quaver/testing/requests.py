@@ -34,8 +34,8 @@ def request(
 
 def ask(model: Model, *requests: Request) -> list[list[Response]]:
     """Each request's responses, in the order of the requests."""
-    found = {id(asked): responses for asked, responses in model.answer(iter(requests))}
-    return [found[id(asked)] for asked in requests]
+    answers = {id(asked): responses for asked, responses in model.answer(iter(requests))}
+    return [answers[id(asked)] for asked in requests]
 
 
 def one(model: Model, asked: Request) -> Response:

@@ -95,8 +95,8 @@ def summary(name: str, estimates: Sequence[Estimate], *, ends: bool = True) -> l
     rows = []
     for estimate in estimates:
         shown = (estimate.value, estimate.low, estimate.high) if ends else (estimate.value,)
-        found = tuple(round(number, recipe(name).digits) for number in shown if number is not None)
-        rows.append((len(estimate.cell), estimate.reason or "", found))
+        rounded = tuple(round(number, recipe(name).digits) for number in shown if number is not None)
+        rows.append((len(estimate.cell), estimate.reason or "", rounded))
     return sorted(rows)
 
 

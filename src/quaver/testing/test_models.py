@@ -38,9 +38,9 @@ def model(name: str) -> Iterator[Model]:
 
 def test_requests_of_several_calls_get_a_response_for_each(model: Model) -> None:
     requests = [request(TEXTS[0], repeats=(0, 1, 2)), request(TEXTS[1]), request(TEXTS[2], repeats=(4, 5))]
-    found = list(model.answer(iter(requests)))
-    assert {id(request) for request, _ in found} == {id(request) for request in requests}
-    for one_asked, responses in found:
+    answers = list(model.answer(iter(requests)))
+    assert {id(request) for request, _ in answers} == {id(request) for request in requests}
+    for one_asked, responses in answers:
         assert len(responses) == len(one_asked.calls)
         assert all(isinstance(response, Response) for response in responses)
 
@@ -160,8 +160,8 @@ def test_log_probabilities_are_given_where_the_model_says_so(model: Model) -> No
 def test_nothing_but_a_choice_is_answered_where_the_model_can_be_held_to_one(model: Model) -> None:
     if model.abilities.constraint:
         for choices in (("0", "1"), ("apple pie", "banana split"), ('say "no"', "back\\slash\n", "é")):
-            found = one(model, request(choices=choices, constraint="labels", max_tokens=16)).text
-            assert found in choices
+            text = one(model, request(choices=choices, constraint="labels", max_tokens=16)).text
+            assert text in choices
 
 
 def test_a_message_that_was_begun_is_gone_on_with_where_the_model_says_so(model: Model) -> None:

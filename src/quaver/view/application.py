@@ -89,8 +89,8 @@ class Viewer:
     def _of_study(self, handler: OfStudy) -> Handler:
         def answered(given: Given) -> Any:
             study = self.study(given.study)
-            found = handler(study, replace(given, who=self.who) if given.blind else given)
-            return _without_labels(found, study.snapshot.design.hidden) if given.blind else found
+            document = handler(study, replace(given, who=self.who) if given.blind else given)
+            return _without_labels(document, study.snapshot.design.hidden) if given.blind else document
 
         return answered
 

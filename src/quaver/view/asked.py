@@ -112,5 +112,5 @@ def refusal(error: ValidationError, where: str = "") -> QuaverError:
     """The first thing that does not fit, as an error of Quaver's."""
     first = error.errors(include_url=False)[0]
     place = ".".join(part for part in (where, *map(str, first["loc"])) if part)
-    found = excerpt(first["input"])
-    return QuaverError("this does not fit", where=place, expected=expectation([first]), found=found)
+    given = excerpt(first["input"])
+    return QuaverError("this does not fit", where=place, expected=expectation([first]), found=given)

@@ -91,10 +91,10 @@ def answers(study: ViewedStudy, given: Given) -> dict[str, Any]:
     """Some of the matching answers, in the order of rows and columns."""
     view, excerpt = study.view(*given.view), given.characters(200)
     snapshot, marks = study.snapshot, study.book.by_item(given.who)
-    found = view.answers(given.window(50, 500))
-    texts = snapshot.item_texts({*found["row"]}, excerpt)
-    known = _documents(study, found, excerpt)
-    for document, (place, row) in zip(known, found.select("place", "row").iter_rows(), strict=True):
+    answers = view.answers(given.window(50, 500))
+    texts = snapshot.item_texts({*answers["row"]}, excerpt)
+    known = _documents(study, answers, excerpt)
+    for document, (place, row) in zip(known, answers.select("place", "row").iter_rows(), strict=True):
         about = snapshot.design.columns[document["column"]]
         own = [mark for mark in marks.get(snapshot.ids[row], ()) if mark.place == about.place]
         document |= {"item": snapshot.ids[row], "of": texts[row], "row": place}
@@ -106,11 +106,11 @@ def siblings(study: ViewedStudy, scope: Scope, row: int, most: int) -> list[dict
     """The answers to an item in the first columns, and what is known of calls that have none."""
     places = pl.DataFrame({"column": range(min(most, study.snapshot.width))}, schema={"column": pl.UInt16})
     known = study.snapshot.annotations(scope.evaluator).filter(pl.col("row") == row).collect()
-    found = places.join(known, on="column", how="left", maintain_order="left")
-    legend = found["legend"].fill_null(0)
+    siblings = places.join(known, on="column", how="left", maintain_order="left")
+    legend = siblings["legend"].fill_null(0)
     names = study.snapshot.design.legend[legend].cast(pl.String)
     modal = pl.lit(scope.numbers["modal"][row], pl.String)
-    return _documents(study, found.with_columns(names, legend=legend, modal=modal))
+    return _documents(study, siblings.with_columns(names, legend=legend, modal=modal))
 
 
 def _documents(study: ViewedStudy, answers: pl.DataFrame, excerpt: int = 0) -> list[dict[str, Any]]:

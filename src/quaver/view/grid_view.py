@@ -95,8 +95,8 @@ class GridView:
         """Some of the matching answers by row and column, with ``place``, their row in the view."""
         first, last = (self._ends.search_sorted(at, "right") for at in (window.start, window.stop))
         before = int(self._ends[first - 1]) if first else 0
-        found = self._placed(slice(first, last + 1)).filter("matches").sort("place", "column").collect()
-        some = found.slice(window.start - before, window.stop - window.start)
+        placed = self._placed(slice(first, last + 1)).filter("matches").sort("place", "column").collect()
+        some = placed.slice(window.start - before, window.stop - window.start)
         return some.with_columns(pl.col("place") + first)
 
     def cells(self, window: slice, left: int, width: int) -> tuple[Any, Any]:
@@ -107,9 +107,9 @@ class GridView:
         if codes.size:
             inside = pl.col("column").is_between(left, left + width - 1)
             cells = self._placed(window).filter(inside)
-            found = cells.select("place", pl.col("column") - left, "legend", "matches").collect()
-            where = found["place"].to_numpy(), found["column"].to_numpy()
-            codes[where], match[where] = found["legend"], found["matches"]
+            shown = cells.select("place", pl.col("column") - left, "legend", "matches").collect()
+            where = shown["place"].to_numpy(), shown["column"].to_numpy()
+            codes[where], match[where] = shown["legend"], shown["matches"]
         return codes, match
 
     def counted(self, name: str) -> pl.DataFrame:

@@ -292,13 +292,13 @@ class Scope:
         forms += [(short_name(code), code) for code in known if name == "prompt"]
         wanted = value.text.lower()
         if value.open:
-            found = [code for form, code in forms if form.lower().startswith(wanted)]
+            matching = [code for form, code in forms if form.lower().startswith(wanted)]
         else:
-            found = [code for form, code in forms if form == value.text]
-            found = found[:1] or [code for form, code in forms if form.lower() == wanted]
-        if not found:
+            matching = [code for form, code in forms if form == value.text]
+            matching = matching[:1] or [code for form, code in forms if form.lower() == wanted]
+        if not matching:
             raise _unknown(value.text, dict.fromkeys(form for form, _ in forms), name)
-        return column.cast(pl.String).is_in(found)
+        return column.cast(pl.String).is_in(matching)
 
     def _is(self, value: Value) -> pl.Expr:
         """What ``is:`` asks for."""

@@ -79,12 +79,12 @@ def listening(port: int | None) -> socket.socket:
             connection.bind(("127.0.0.1", number))
         except OSError as error:
             connection.close()
-            found = f"port {number}: {error.strerror}"
+            problem = f"port {number}: {error.strerror}"
             continue
         connection.listen(128)
         return connection
     raise QuaverError(
-        "the server cannot listen there", where="--port", found=found, fix="name another port, or none"
+        "the server cannot listen there", where="--port", found=problem, fix="name another port, or none"
     )
 
 
@@ -192,8 +192,8 @@ class StudyReader:
             known = json.loads(last)
             return QuaverError(known.pop("problem"), **known)
         except (ValueError, TypeError, KeyError, AttributeError):
-            found = last or "it was killed"
-            return StoreError("the study could not be read", where=str(study.path), found=found)
+            reason = last or "it was killed"
+            return StoreError("the study could not be read", where=str(study.path), found=reason)
 
 
 def _stamp(file: Path) -> tuple[int, int]:

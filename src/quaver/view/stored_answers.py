@@ -113,7 +113,7 @@ def answers_with(snapshot: Snapshot, holds: Callable[[str], bool]) -> pl.Series:
         if db is not None:
             # As bytes, since a damaged text is none that SQLite hands over.
             db.create_function("holds", 1, lambda text: holds((text or b"").decode("utf-8", "replace")))
-            found = db.execute(_HOLDING)
-            calls = ((item, columns.get((condition, repeat))) for condition, item, repeat in found)
+            calls_found = db.execute(_HOLDING)
+            calls = ((item, columns.get((condition, repeat))) for condition, item, repeat in calls_found)
             cells = [item * snapshot.width + column for item, column in calls if column is not None]
     return pl.Series(cells, dtype=pl.Int64)

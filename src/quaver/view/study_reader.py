@@ -203,10 +203,10 @@ def write_verdict(study: StudySource, parts: AnnotationParts, now: StudyStatus) 
         frame, done = measurable(study, parts.frame.collect()), now.answered == now.total
         measured = MeasuredStudy(study, frame, whole=done)
         known = card(Results(resolved(study, now), measured.frame, (), audit=measured.verdict()))
-        found: dict[str, Any] = {"state": "ready", "screen": visible(screen_html(known.screen))}
+        document: dict[str, Any] = {"state": "ready", "screen": visible(screen_html(known.screen))}
     except QuaverError as error:
-        found = {"state": "failed", "error": error_document(error)}
-    write_json(path, found)
+        document = {"state": "failed", "error": error_document(error)}
+    write_json(path, document)
 
 
 def main() -> None:

@@ -161,11 +161,11 @@ class _Look:
 
     def judged(self) -> Looked:
         """What the looks so far found of every model."""
-        found, alarms = dict[str, list[Occasion]](), list[Alarm]()
+        occasions, alarms = dict[str, list[Occasion]](), list[Alarm]()
         for name in self.source.models:
-            drift, found[name] = self._drift(name, self.known)
-            alarms += alarms_of(name, self.known, found[name], drift.thresholds())
+            drift, occasions[name] = self._drift(name, self.known)
+            alarms += alarms_of(name, self.known, occasions[name], drift.thresholds())
         self.now["alarms"] = [f"{alarm.model}: {alarm.words}" for alarm in alarms]
         self._write()
         times = [look["time"] for look in self.known]
-        return Looked(self.source.spec.name, times, found, alarms, self.files.path)
+        return Looked(self.source.spec.name, times, occasions, alarms, self.files.path)

@@ -209,9 +209,9 @@ class Batching:
     def _find(self, batch: Batch, service: BatchService) -> None:
         """Look for a batch whose start was not answered; it may be sent again if it did not arrive."""
         known = {batch.remote for batch in self._batches.rows(open_only=False) if batch.remote}
-        found = service.started(batch.name, batch.sent - _CLOCKS_DIFFER, batch.requests, known)
-        if found:
-            self._batches.change(batch, remote=found[0], state="running", note=None, refused=0)
+        started = service.started(batch.name, batch.sent - _CLOCKS_DIFFER, batch.requests, known)
+        if started:
+            self._batches.change(batch, remote=started[0], state="running", note=None, refused=0)
         elif time.time() >= batch.sent + _SETTLES:
             self._batches.change(batch, sent=None)
 

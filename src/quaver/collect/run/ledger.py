@@ -159,15 +159,15 @@ def spent(entries: Iterable[Entry], prices: Mapping[str, Price | None], *, estim
 
 def changed(entries: Iterable[Entry]) -> list[str]:
     """A message for each model that answered from several configurations, as its server reports them."""
-    found: dict[str, dict[str, list[float]]] = defaultdict(dict)
+    hosts: dict[str, dict[str, list[float]]] = defaultdict(dict)
     for entry in sorted(entries, key=lambda entry: entry.first):
         name = " ".join(filter(None, (entry.served_model, entry.fingerprint)))
         if entry.placed and (entry.served_model, entry.fingerprint) != (None, None):
-            found[entry.model].setdefault(name, [0, entry.first])[0] += entry.calls - entry.errors
+            hosts[entry.model].setdefault(name, [0, entry.first])[0] += entry.calls - entry.errors
     return [
         f"{model} answered from {len(several)} configurations: "
         + "; ".join(f"{name} ({n:,} answers from {moment(first)})" for name, (n, first) in several.items())
-        for model, several in sorted(found.items())
+        for model, several in sorted(hosts.items())
         if len(several) > 1
     ]
 
@@ -188,11 +188,11 @@ def instruments(store: Store) -> dict[str, dict[str, Any]]:
         JOIN conditions c ON c.position = a.condition WHERE coalesce(c.follow_up, '') = ''
         GROUP BY c.model, c.decoding, r.terms"""
     )
-    found: dict[str, dict[str, Any]] = defaultdict(dict)
+    by_model: dict[str, dict[str, Any]] = defaultdict(dict)
     sums: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
     for model, decoding, terms, n in (row for row in counted if row[2] in records):
         record = records[terms]
-        entry = found[model].setdefault(
+        entry = by_model[model].setdefault(
             decoding, {"calls": 0, "knobs": {}, "hosts": Counter(), "apis": Counter()}
         )
         entry["calls"] += n
@@ -201,8 +201,8 @@ def instruments(store: Store) -> dict[str, dict[str, Any]]:
         for name, knob in record["knobs"].items():
             sums[model, decoding, name][json.dumps(knob)] += n
     for (model, decoding, name), counts in sums.items():
-        found[model][decoding]["knobs"][name] = [[*json.loads(text), n] for text, n in counts.items()]
-    return dict(found)
+        by_model[model][decoding]["knobs"][name] = [[*json.loads(text), n] for text, n in counts.items()]
+    return dict(by_model)
 
 
 def idle_in(store: Store) -> list[tuple[str, str, int]]:

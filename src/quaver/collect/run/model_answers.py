@@ -140,15 +140,15 @@ class _Given:
 
     def _find(self, request: object) -> Request | None:
         """The original request, even if the model returns a copy."""
-        found = self.outstanding.pop(id(request), None)
-        if found is None and isinstance(request, Request):
+        asked = self.outstanding.pop(id(request), None)
+        if asked is None and isinstance(request, Request):
             same = (
                 request_id
                 for request_id, asked in list(self.outstanding.items())
                 if asked.calls == request.calls
             )
-            found = self.outstanding.pop(next(same, 0), None) or self._part(request.calls)
-        return found
+            asked = self.outstanding.pop(next(same, 0), None) or self._part(request.calls)
+        return asked
 
     def _part(self, calls: Sequence[Call]) -> Request | None:
         """The part of an outstanding request with these calls; what is left of it stays outstanding."""

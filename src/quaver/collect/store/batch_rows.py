@@ -61,9 +61,9 @@ class StoredBatches:
         """The batches, oldest first."""
         where = " WHERE closed IS NULL" if open_only else ""
         with self._store.translated():
-            found = self._store.db.execute(f"SELECT * FROM batches{where} ORDER BY id")
-            names = [column[0] for column in found.description]
-            return [Batch(**dict(zip(names, row, strict=True))) for row in found]
+            rows = self._store.db.execute(f"SELECT * FROM batches{where} ORDER BY id")
+            names = [column[0] for column in rows.description]
+            return [Batch(**dict(zip(names, row, strict=True))) for row in rows]
 
     def out(self) -> dict[bytes, str]:
         """The keys of the calls that are out, with their models."""

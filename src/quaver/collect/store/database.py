@@ -58,8 +58,8 @@ def is_without_tables(db: sqlite3.Connection, path: Path, schema: str = "main") 
     version = int(db.execute(f"PRAGMA {schema}.user_version").fetchone()[0])
     if version == VERSION:
         # Check that tables, indexes, views and triggers are those that Quaver creates
-        found = frozenset(db.execute(f"SELECT type, name, sql FROM {schema}.sqlite_master"))
-        other = sorted({str(name) for _, name, _ in found ^ _tables()})
+        tables = frozenset(db.execute(f"SELECT type, name, sql FROM {schema}.sqlite_master"))
+        other = sorted({str(name) for _, name, _ in tables ^ _tables()})
         if other:
             raise StoreError(
                 "the tables of these responses are damaged",

@@ -142,10 +142,10 @@ def written_prompt(messages: Sequence[Message]) -> str:
 def facts_of(text: Any) -> dict[str, Any]:
     """The stored facts about an engine; empty where they are damaged."""
     try:
-        found = json.loads(text)
+        facts = json.loads(text)
     except (ValueError, TypeError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return facts if isinstance(facts, dict) else {}
 
 
 def row_of(response: Response, keys: Keys | None = None) -> tuple[Any, ...]:

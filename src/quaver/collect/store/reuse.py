@@ -59,14 +59,14 @@ def _adopted(
     sources: dict[tuple[str, int, str], int],
 ) -> Iterator[Receipt]:
     """The wanted answers that one study has; they are removed from ``wanted``."""
-    found = {
+    stored = {
         key: (source, seed, received, terms, row)
         for key, source, seed, received, terms, row in other.find(wanted)
         if terms and asked_in(terms) == request_terms(wanted[key][0])
     }
-    for key in [key for key in wanted if key in found]:  # in the order of work
+    for key in [key for key in wanted if key in stored]:  # in the order of work
         request, call = wanted.pop(key)
-        source, seed, received, terms, row = found[key]
+        source, seed, received, terms, row = stored[key]
         mark = (name, source, request.model)
         if mark not in sources:
             identity, provenance = other.source(source)

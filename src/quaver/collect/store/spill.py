@@ -63,7 +63,7 @@ def receipt(answered: Answered, source: int, keys: Keys | None = None) -> Receip
 
 def receipts(group: Sequence[Answered], source: int, keys: Keys | None = None) -> list[Receipt]:
     """The receipts of answers that arrived together."""
-    received, found = time.time(), []
+    received, receipts = time.time(), []
     before: tuple[object, ...] = (None, None, None)
     terms = ""
     for request, responses in group:
@@ -76,10 +76,10 @@ def receipts(group: Sequence[Answered], source: int, keys: Keys | None = None) -
         if not all(map(is_, same, before)):  # the same objects as the last request's, mostly
             before, terms = same, request_terms(request)
         if not any(response.instrument for response in responses):
-            found.append(_RECEIPT((source, messages, request.seed, received, terms, calls, rows)))
+            receipts.append(_RECEIPT((source, messages, request.seed, received, terms, calls, rows)))
         else:
-            found += _by_record(source, messages, received, terms, request, responses, rows)
-    return found
+            receipts += _by_record(source, messages, received, terms, request, responses, rows)
+    return receipts
 
 
 def _by_record(

@@ -58,11 +58,13 @@ def check_cells(store: Store, path: Path) -> None:
             kinds = [*_MAY_HOLD[kind], *([] if is_needed else ["null"])]
             marks = ", ".join("?" * len(kinds))
             wrong = f'SELECT typeof("{name}") FROM "{table}" WHERE typeof("{name}") NOT IN ({marks}) LIMIT 1'
-            if found := store.rows(wrong, kinds):
-                raise _strange(path, f"{table}.{name} that is {found[0][0]}")
+            if wrong_rows := store.rows(wrong, kinds):
+                raise _strange(path, f"{table}.{name} that is {wrong_rows[0][0]}")
     marks = ", ".join("?" * len(_FINISHES))
-    if found := store.rows(f"SELECT finish FROM responses WHERE finish NOT IN ({marks}) LIMIT 1", _FINISHES):
-        raise _strange(path, f"a response that ended with {str(found[0][0])[:40]!r}")
+    if wrong_rows := store.rows(
+        f"SELECT finish FROM responses WHERE finish NOT IN ({marks}) LIMIT 1", _FINISHES
+    ):
+        raise _strange(path, f"a response that ended with {str(wrong_rows[0][0])[:40]!r}")
 
 
 def check_places(store: Store, path: Path, conditions: Sequence[Condition], items: Sequence[str]) -> None:

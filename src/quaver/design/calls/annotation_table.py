@@ -103,11 +103,11 @@ def _rows(asked: AnnotationsSpec, source: Positions) -> list[Row]:
 
 def played_columns(spec: AnnotationsSpec) -> list[tuple[str, str]]:
     """The columns of the table that play a role, each with it."""
-    found = [(role, getattr(spec, role)) for role in _ROLES]
-    found += [(role, name) for role in _SEVERAL for name in getattr(spec, role)]
-    found += [("fields", name) for field in spec.fields.values() for name in field.sources]
-    found.append(("gold", spec.gold and spec.gold.column))
-    return [(role, name) for role, name in found if name is not None]
+    roles = [(role, getattr(spec, role)) for role in _ROLES]
+    roles += [(role, name) for role in _SEVERAL for name in getattr(spec, role)]
+    roles += [("fields", name) for field in spec.fields.values() for name in field.sources]
+    roles.append(("gold", spec.gold and spec.gold.column))
+    return [(role, name) for role, name in roles if name is not None]
 
 
 def _check_columns(spec: AnnotationsSpec, first: Row, source: Positions) -> None:
@@ -163,21 +163,21 @@ def _cells(spec: AnnotationsSpec, rows: Sequence[Row]) -> pl.DataFrame:
         numbers.is_finite().fill_null(False) & (numbers.abs() < _MOST_REPEAT) & (numbers == numbers.floor())
     )
     own = whole.all() and numbers.n_unique() == names.len()
-    found = numbers.cast(pl.Int32) if own else pl.Series(range(names.len()), dtype=pl.Int32)
-    return frame.with_columns(pl.col("repeat").replace_strict(names, found, return_dtype=pl.Int32))
+    numbers_of = numbers.cast(pl.Int32) if own else pl.Series(range(names.len()), dtype=pl.Int32)
+    return frame.with_columns(pl.col("repeat").replace_strict(names, numbers_of, return_dtype=pl.Int32))
 
 
 def _confidence(column: str, rows: Sequence[Row]) -> pl.Series:
     """How sure a model was in each row, from 0 to 1; null in an empty cell."""
     texts = column_texts(rows, column)
-    found = pl.Series([text or None for text in texts], dtype=pl.String).cast(pl.Float64, strict=False)
-    for row, text, value in zip(rows, texts, found, strict=True):
+    confidences = pl.Series([text or None for text in texts], dtype=pl.String).cast(pl.Float64, strict=False)
+    for row, text, value in zip(rows, texts, confidences, strict=True):
         if text and not (value is not None and 0 <= value <= 1):
             where = f"{row.where}: {column}"
             raise ItemError(
                 "this is not a confidence", where=where, expected="0 to 1, or nothing", found=text[:80]
             )
-    return found
+    return confidences
 
 
 def _variants(
@@ -296,9 +296,9 @@ def _readings_of(
 ) -> list[Reading]:
     """The meaning of every cell of a field's labels: a label, a set of them, or a number."""
     places = [Item(item, rows[at]) for at, item in cells.select("row", "item").iter_rows()]
-    found = gold_labels(places, gold, labels, rows[0], source, ("annotations", "fields", name))
+    golds = gold_labels(places, gold, labels, rows[0], source, ("annotations", "fields", name))
     readings = []
-    for item, label in zip(places, found, strict=True):
+    for item, label in zip(places, golds, strict=True):
         if label is not None:
             readings.append(Reading(label, "valid", None))
             continue
@@ -366,11 +366,11 @@ def _gold_labels(spec: AnnotationsSpec, rows: Mapping[str, Row], labels: LabelSe
     reader, golds = LabelCells(labels.labels, codes, unlabelled, labels.level), {}
     for item, row in rows.items():
         text = row.text(column)
-        found = reader.read(text)
-        if found is None:
+        reading = reader.read(text)
+        if reading is None:
             where = f"{row.where}: {column}"
             raise outside_label_set(f"the gold label of item {item!r}", where, [text], labels.codes, _FIX)
-        golds[item] = found.label
+        golds[item] = reading.label
     return golds
 
 

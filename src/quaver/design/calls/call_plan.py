@@ -165,22 +165,22 @@ class Plan:
 
     def following(self, request: Request, responses: Sequence[Response]) -> list[Request]:
         """The follow-ups that quote these answers; an error has none."""
-        found = []
+        requests = []
         for cell in self._quoting.get(request.calls[0].condition, ()):
             follow_up = self.experiment.follow_ups[cell.condition.follow_up]
             for call, response in zip(request.calls, responses, strict=True):
                 if response.finish not in UNFOLLOWED:
-                    found.append(cell.quoting(follow_up, request, call, response.text))
-        return found
+                    requests.append(cell.quoting(follow_up, request, call, response.text))
+        return requests
 
     def _following_stored(self, requests: Iterable[Request], done: Mapping[bytes, Response]) -> list[Request]:
         """The follow-ups of these requests' stored answers."""
-        found = []
+        followed = []
         for request in requests:
             known = tuple(call for call in request.calls if call.key in done)
             if known and known[0].condition in self._quoting:
-                found += self.following(request.part(known), [done[call.key] for call in known])
-        return found
+                followed += self.following(request.part(known), [done[call.key] for call in known])
+        return followed
 
     @cached_property
     def _quoting(self) -> dict[int, list[_Cell]]:

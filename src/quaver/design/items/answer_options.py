@@ -34,7 +34,7 @@ def options_of(item: Item, labels: LabelSet) -> list[str]:
     """
     columns = labels.options
     if len(columns) > 1:
-        found = list(map(item.fields.get, columns))
+        options = list(map(item.fields.get, columns))
     else:
         column = columns[0]
         cell = listed(item.fields.get(column))
@@ -45,9 +45,9 @@ def options_of(item: Item, labels: LabelSet) -> list[str]:
                 expected='a list, in CSV as JSON: ["one option", "another"]',
                 found=repr(item.fields.get(column))[:120],
             )
-        found = [option.get("text") if isinstance(option, Mapping) else option for option in cell]
-        columns = columns * len(found)
-    texts = ["" if option is None else str(option).strip() for option in found]
+        options = [option.get("text") if isinstance(option, Mapping) else option for option in cell]
+        columns = columns * len(options)
+    texts = ["" if option is None else str(option).strip() for option in options]
     if len(texts) != len(labels.labels):
         raise ItemError(
             f"item {item.id} has {len(texts)} options",

@@ -95,8 +95,8 @@ def _columns(data: Any, where: str) -> dict[str, list[Any]]:
             columns[str(name)] = list(values)
         if len(set(map(len, columns.values()))) > 1:
             lengths = [f"{name}: {len(values):,}" for name, values in columns.items()]
-            found = ", ".join(lengths[:6])
-            raise ItemError("the columns differ in length", where=where, expected="one length", found=found)
+            sizes = ", ".join(lengths[:6])
+            raise ItemError("the columns differ in length", where=where, expected="one length", found=sizes)
         return columns
     if isinstance(data, list | tuple):
         return _of_list(data, where)

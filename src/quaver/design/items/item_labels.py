@@ -145,12 +145,12 @@ def _reader(gold: GoldSpec | None, labels: LabelSet, source: Positions, loc: Pla
         if type(cell) is str and cell in known:
             return known[cell]
         where = f"{place_of(item)}: {column}"
-        found = reader.read(cell, where)
-        if found is None:
+        reading = reader.read(cell, where)
+        if reading is None:
             return _own_option(cell, item, where, what)
         if type(cell) is str:
-            known[cell] = found.label
-        return found.label
+            known[cell] = reading.label
+        return reading.label
 
     def _own_option(cell: Any, item: Item, where: str, what: str) -> str:
         """The label may be one of the item's own options."""
@@ -174,9 +174,9 @@ def _label_of_columns(item: Item, gold: GoldSpec, labels: LabelSet) -> str | Non
     where = f"{place_of(item)}: {', '.join(given)}"
     if not isinstance(gold.columns, Mapping):
         reader = CellReader(labels, gold.map)
-        if (found := reader.read([*given.values()], where)) is None:
+        if (reading := reader.read([*given.values()], where)) is None:
             raise reader.outside(f"the gold label of item {item.id}", where, [str([*given.values()])], _FIX)
-        return found.label
+        return reading.label
     applying = []
     for code, name in gold.columns.items():
         is_given = applies(given.get(name, ""))

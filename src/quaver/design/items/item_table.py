@@ -112,8 +112,8 @@ def _rows(table: TableSpec, source: Positions, loc: tuple[str, ...]) -> Sequence
     name, where = table.source, source.where(*loc, "source")
     if name in registry.names("items"):
         plugin = registry.load("items", name, where=where)
-        found = plugin(**bind(plugin, table.options, source, (*loc, "options")))
-        return [Row(row.items(), where, f" row {number}") for number, row in enumerate(found, start=1)]
+        rows = plugin(**bind(plugin, table.options, source, (*loc, "options")))
+        return [Row(row.items(), where, f" row {number}") for number, row in enumerate(rows, start=1)]
     path = Path(name)
     # No error for a name that cannot be one.
     if path.suffix.lower() not in FORMATS and not os.path.exists(path):

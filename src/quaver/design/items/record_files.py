@@ -80,14 +80,14 @@ def _of_harness(record: Mapping[str, Any]) -> dict[str, Any]:
     if answer and all(isinstance(answer_pair, list) and len(answer_pair) == 2 for answer_pair in answer):
         scores = [float(answer_pair[0]) for answer_pair in answer]
         answer = scores.index(max(scores))
-    found = {"item": record["doc_id"], "answer": answer, "gold": record.get("target")}
+    row = {"item": record["doc_id"], "answer": answer, "gold": record.get("target")}
     doc = record.get("doc")
     noted = (
         {name: cell for name, cell in doc.items() if (not isinstance(cell, list | dict))}
         if isinstance(doc, dict)
         else {}
     )
-    return noted | found | {"filter": record.get("filter")}
+    return noted | row | {"filter": record.get("filter")}
 
 
 def _of_evals(spec: Mapping[str, Any], events: Sequence[Placed]) -> list[Placed]:

@@ -55,20 +55,20 @@ def lines(path: str, wanted: str, most_bytes: int, most_cells: int, most_sheets:
     names = list(book.sheet_names)
     if len(names) > most_sheets:
         raise _TooLarge(f"{len(names):,} sheets")
-    found = [wanted] if wanted in names else []
-    read = wanted if found else ""
+    sheets = [wanted] if wanted in names else []
+    read = wanted if sheets else ""
     if not wanted:
         kinds = {sheet.name: sheet.visible for sheet in book.sheets_metadata}
         heights = {name: book.get_sheet_by_name(name).height for name in names}
-        found = [name for name in names if heights[name] > 1]  # a header and a row; a note has one cell
-        found = found or [name for name in names if heights[name]]
-        visible = [name for name in found if kinds[name] == SheetVisibleEnum.Visible]
-        found = (visible if len(found) > 1 else found) or found or names[:1]
-        found.sort(key=lambda name: -heights[name])
-        if len(found) == 1 or heights[found[0]] >= _BESIDE * heights[found[1]]:
-            read = found[0]
+        sheets = [name for name in names if heights[name] > 1]  # a header and a row; a note has one cell
+        sheets = sheets or [name for name in names if heights[name]]
+        visible = [name for name in sheets if kinds[name] == SheetVisibleEnum.Visible]
+        sheets = (visible if len(sheets) > 1 else sheets) or sheets or names[:1]
+        sheets.sort(key=lambda name: -heights[name])
+        if len(sheets) == 1 or heights[sheets[0]] >= _BESIDE * heights[sheets[1]]:
+            read = sheets[0]
     about: dict[str, Any] = {"sheets": names, "first": {}, "read": read}
-    for name in found:
+    for name in sheets:
         for row in book.get_sheet_by_name(name).to_python(nrows=1) or [[]]:
             about["first"][name] = [*map(shown, row)]
     if not read:

@@ -54,15 +54,15 @@ def read_spreadsheet(path: Path, sheet: str | None, choose: str) -> list[Placed]
 
 def typed_cells(path: Path, sheet: str | None, column: str) -> dict[str, bool | float]:
     """The truth values and numbers in a column of a table, by the text that `read_spreadsheet` gives."""
-    found: dict[str, bool | float] = {}
+    typed: dict[str, bool | float] = {}
     with closing(_engine(path, sheet)) as lines:
         next(lines)
         _, names, _ = next(lines, (0, [column], ""))
         index = [name.strip() for name in names].index(column)
         for _, cells, kinds in lines:
             if kinds[index] != "t":
-                found[cells[index]] = cells[index] == "TRUE" if kinds[index] == "b" else float(cells[index])
-    return found
+                typed[cells[index]] = cells[index] == "TRUE" if kinds[index] == "b" else float(cells[index])
+    return typed
 
 
 def sheets_of(path: Path) -> tuple[dict[str, list[str]], str]:

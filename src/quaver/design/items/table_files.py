@@ -232,8 +232,12 @@ def _separator_in(path: Path) -> str | None:
     """
     with path.open("rb") as file:
         header = file.readline(_HEADER_BYTES).replace(b"\0", b"").strip()  # UTF-16 has a zero at each sign
-    found = [sign for sign in ";\t|" if sign.encode() in header]
-    return found[0] if len(found) == 1 and b"," not in header and not header.startswith(b"sep=") else None
+    separators = [sign for sign in ";\t|" if sign.encode() in header]
+    return (
+        separators[0]
+        if len(separators) == 1 and b"," not in header and not header.startswith(b"sep=")
+        else None
+    )
 
 
 def _records(reader: Any, path: Path, hint: str) -> Iterator[Row]:
@@ -353,13 +357,13 @@ def _parquet(path: Path, _: dict[str, Any]) -> list[Row]:
         raise
     # A damaged file raises any of polars' errors, a panic of its engine, or an impossible date.
     except (Exception, pl.exceptions.PanicException) as error:
-        found = " ".join(str(error).split())[:200]
-        raise ItemError("this is not a Parquet file", where=str(path), found=found) from None
+        reason = " ".join(str(error).split())[:200]
+        raise ItemError("this is not a Parquet file", where=str(path), found=reason) from None
 
 
 def _statistics(path: Path, _: dict[str, Any]) -> list[Row]:
-    found = enumerate(read_statistics(path), start=1)
-    return [Row(cells.items(), path.name, f" row {number}") for number, cells in found]
+    rows = enumerate(read_statistics(path), start=1)
+    return [Row(cells.items(), path.name, f" row {number}") for number, cells in rows]
 
 
 def _packed(path: Path, how: dict[str, Any]) -> list[Row]:

@@ -294,12 +294,12 @@ def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _property(field: TaskField) -> dict[str, Any]:
-    found: dict[str, Any] = {"type": "string", "enum": [label.name for label in field.labels.labels]}
+    schema: dict[str, Any] = {"type": "string", "enum": [label.name for label in field.labels.labels]}
     if field.spans:
         words = {"type": "array", "items": {"type": "string"}}
-        found = object_schema({label.name: words for label in field.labels.labels})
+        schema = object_schema({label.name: words for label in field.labels.labels})
     elif field.several:
-        found = {"type": "array", "items": found, "maxItems": len(field.labels.labels)}
+        schema = {"type": "array", "items": schema, "maxItems": len(field.labels.labels)}
     elif field.labels.are_numbers:
-        found = {"type": "number"}
-    return found | ({"description": field.definition} if field.definition.strip() else {})
+        schema = {"type": "number"}
+    return schema | ({"description": field.definition} if field.definition.strip() else {})

@@ -110,8 +110,8 @@ def _tree(template: str, where: str | None = None) -> nodes.Template:
 
 
 def _unreadable(error: Exception, where: str | None) -> SpecError:
-    found = str(error)[:200] or type(error).__name__
-    return SpecError("this template cannot be read", where=where, found=found)
+    reason = str(error)[:200] or type(error).__name__
+    return SpecError("this template cannot be read", where=where, found=reason)
 
 
 def check_syntax(template: str, *, where: str) -> None:

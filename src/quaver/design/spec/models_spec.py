@@ -126,9 +126,9 @@ def _check_values(name: str, parameter: str, values: Sequence[Any]) -> None:
         try:
             DecodingSpec.model_validate({parameter: value})
         except ValidationError as error:
-            expected, found = expectation(error.errors()), excerpt(value)
+            expected, given = expectation(error.errors()), excerpt(value)
             problem = "this value does not fit"
-            raise PlacedError(problem, name, parameter, index, expected=expected, found=found) from None
+            raise PlacedError(problem, name, parameter, index, expected=expected, found=given) from None
         if value in values[:index]:
             raise PlacedError(f"{value!r} is given twice", name, parameter, index)
 

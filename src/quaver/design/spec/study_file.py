@@ -121,8 +121,8 @@ def translated(
         return _missing(first, model, where(*where_it_is), more)
     if kind == "value_error":
         problem = first["ctx"]["error"]
-        found = {name: getattr(problem, name, None) for name in ("expected", "found", "fix")}
-        return SpecError(f"{problem}{more}", where=where(*where_it_is, *getattr(problem, "loc", ())), **found)
+        facts = {name: getattr(problem, name, None) for name in ("expected", "found", "fix")}
+        return SpecError(f"{problem}{more}", where=where(*where_it_is, *getattr(problem, "loc", ())), **facts)
     subject = "value"
     if place[-1:] == ("[key]",):
         subject, where_it_is = "key", where_it_is[:-2]
@@ -143,12 +143,12 @@ def _real(complaints: list[Any]) -> list[Any]:
     wrong = {tuple(complaint["loc"][:-1]) for complaint in complaints} | {
         tuple(complaint["loc"][:-2]) for complaint in complaints
     }
-    found = [
+    real = [
         complaint
         for complaint in complaints
         if complaint["type"] != "too_short" or tuple(complaint["loc"]) not in wrong
     ]
-    return found or complaints
+    return real or complaints
 
 
 def _missing(first: Mapping[str, Any], model: type[BaseModel], where: str, more: str) -> SpecError:

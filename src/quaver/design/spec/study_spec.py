@@ -247,8 +247,8 @@ class StudySpec(Part):
         imported = self.annotations
         if imported and imported.raw is None and imported.fields.keys() != self.task.fields.keys():
             problem = "the columns of labels are those of the task's fields, by name"
-            found = ", ".join(imported.fields) or "none"
-            raise PlacedError(problem, "annotations", "fields", expected=known, found=found)
+            there = ", ".join(imported.fields) or "none"
+            raise PlacedError(problem, "annotations", "fields", expected=known, found=there)
         return self
 
     @model_validator(mode="after")

@@ -105,9 +105,9 @@ class LabelledSpec(Part):
         """Refuse what YAML did not read as a text, before it is taken for a label's keys."""
         for index, label in enumerate(given if isinstance(given, list | tuple) else ()):
             if label is None or isinstance(label, bool | float | date):
-                found, fix = "null" if label is None else str(label).lower(), as_yaml_reads(label)
+                written, fix = "null" if label is None else str(label).lower(), as_yaml_reads(label)
                 problem = "this label is not a text"
-                raise PlacedError(problem, index, expected="a text", found=found, fix=fix)
+                raise PlacedError(problem, index, expected="a text", found=written, fix=fix)
         return given
 
     @field_validator("labels")
@@ -128,8 +128,8 @@ class LabelledSpec(Part):
             while parent := parents.get(line[-1]):
                 if parent in line:
                     problem = "a label is its own ancestor"
-                    found = " under ".join([*line, parent])
-                    raise PlacedError(problem, "labels", index, "parent", found=found)
+                    circle = " under ".join([*line, parent])
+                    raise PlacedError(problem, "labels", index, "parent", found=circle)
                 line.append(parent)
         if self.level == "tree" and self.labels and not parents:
             fix = "write, for example, `labels: [work, {code: wages, parent: work}]`"

@@ -80,18 +80,18 @@ def _text_of(path: Path) -> str:
     try:
         return read_file(path, _MOST_BYTES).decode("utf-8-sig")
     except FileNotFoundError:
-        problem, found, fix = (
+        problem, reason, fix = (
             "there is no such study file",
             "nothing",
             "`quaver init` writes one to start from",
         )
-        raise SpecError(problem, where=str(path), expected="a YAML file", found=found, fix=fix) from None
+        raise SpecError(problem, where=str(path), expected="a YAML file", found=reason, fix=fix) from None
     except IsADirectoryError:
         raise SpecError("this is a folder", where=str(path), expected="a YAML file") from None
     except OSError as error:
-        found = error.strerror or str(error)
+        reason = error.strerror or str(error)
         raise SpecError(
-            "the study file cannot be read", where=str(path), expected="a YAML file", found=found
+            "the study file cannot be read", where=str(path), expected="a YAML file", found=reason
         ) from None
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1

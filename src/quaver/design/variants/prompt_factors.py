@@ -147,8 +147,8 @@ def factors(
             if all(at.get(factor) in levels for factor, levels in (part.when or {}).items())
         }
         combinations.append((chosen, some))
-    for problem, where, expected, found in _contradictions(whole, combinations, context):
-        raise SpecError(problem, where=where, expected=expected, found=found)
+    for problem, where, expected, given in _contradictions(whole, combinations, context):
+        raise SpecError(problem, where=where, expected=expected, found=given)
     return [
         LevelOfFactor(
             _written(chosen),

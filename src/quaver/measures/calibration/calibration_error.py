@@ -341,16 +341,16 @@ class GapNoise:
 
     def warnings(self) -> tuple[str, ...]:
         """Why the interval may be too narrow."""
-        found: tuple[str, ...] = ()
+        warnings: tuple[str, ...] = ()
         if self.units < FEW:
             none = ", too few for an interval" if self.units < FEWEST else ""
             text = f"only {self.units} {self._unit}s hold answers{none}: single bins rest on very few"
-            found = (IntervalWarning(text),)
+            warnings = (IntervalWarning(text),)
         elif self.answers_together:
-            found = from_few(self.events, self._unit)
+            warnings = from_few(self.events, self._unit)
         if self.n.size == 1:
-            found += ("all answers are in one bin: the error is that of the mean confidence",)
-        return found
+            warnings += ("all answers are in one bin: the error is that of the mean confidence",)
+        return warnings
 
 
 def _like_units(sums: Floats) -> float:

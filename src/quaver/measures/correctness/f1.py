@@ -142,8 +142,8 @@ def _by_label(cell: Cell, judged: Judged, statistic: Statistic, of: int) -> Iter
     labels, counts = confusion(cell, judged)
     for index, label in enumerate(labels):
         _, given, gold = counts[:, index].sum(0).tolist()
-        items, found = (int((counts[:, index, which] > 0).sum()) for which in (of, 0))
-        details = {"given": int(given), "gold": int(gold), "items": items, "found": found}
+        items, items_found = (int((counts[:, index, which] > 0).sum()) for which in (of, 0))
+        details = {"given": int(given), "gold": int(gold), "items": items, "found": items_found}
         here = replace(statistic, where={"label": label}, details=details)
         yield share_of(cell, counts[:, index, 0], counts[:, index, of], here)
 

@@ -191,7 +191,7 @@ def _estimates(
         method = f"{blank.method}: log odds, interval by t over {groups} {blank.unit}s{profile}"
         known = replace(_within(replace(term, value=value, reason=None), low, high), details=details)
         yield term if plain**0.5 > WIDEST else replace(known, method=method)
-    found = replace(
+    fixed = replace(
         blank,
         measure="mixed_effects_sd",
         value=float(whole.value[-1]),
@@ -200,7 +200,7 @@ def _estimates(
         cell={**blank.cell, "term": f"1 | {_ITEM}"},
         details={"groups": groups, "log_likelihood": whole.log_likelihood},
     )
-    yield _within(found, *(whole.ends(-1, critical**2) if profiled else _EVERYWHERE))
+    yield _within(fixed, *(whole.ends(-1, critical**2) if profiled else _EVERYWHERE))
     if only is not None:
         tested = [at for at, name in enumerate(names) if name not in only[0]]
         chi2 = max(0.0, 2 * (whole.log_likelihood - only[1].log_likelihood))
@@ -290,8 +290,8 @@ class _Fit(NamedTuple):
             likelihood, scores = _likelihood(self.counted, theta)
             return -likelihood, -scores.sum(0)[free]
 
-        found = scipy.optimize.minimize(objective, theta[free], jac=True, method="BFGS", options=_ROUGHLY)
-        return 2 * (self.log_likelihood + float(found.fun))
+        optimum = scipy.optimize.minimize(objective, theta[free], jac=True, method="BFGS", options=_ROUGHLY)
+        return 2 * (self.log_likelihood + float(optimum.fun))
 
 
 def _fitted(rows: pl.DataFrame, formula: str, units: Sequence[str]) -> tuple[Sequence[str], _Fit]:
@@ -330,9 +330,9 @@ def _maximum(counted: _Counted) -> tuple[Floats, Floats, Floats, float]:
         likelihood, scores = _likelihood(counted, theta)
         return -likelihood, -scores.sum(0)
 
-    found = scipy.optimize.minimize(objective, start, jac=True, method="BFGS", options=_BFGS)
-    theta = np.append(found.x[:-1], abs(found.x[-1]))
-    if not np.isfinite(found.fun) or np.abs(theta).max() > _FURTHEST:
+    optimum = scipy.optimize.minimize(objective, start, jac=True, method="BFGS", options=_BFGS)
+    theta = np.append(optimum.x[:-1], abs(optimum.x[-1]))
+    if not np.isfinite(optimum.fun) or np.abs(theta).max() > _FURTHEST:
         raise _unfitted("no finite maximum")
     covariance = np.zeros((theta.size, theta.size))
     # at a standard deviation of 0 it is on the edge of what it can be, and moves no coefficient

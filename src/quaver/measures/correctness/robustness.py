@@ -85,7 +85,7 @@ def _with_size(estimates: Sequence[Estimate], sizes: Mapping[str, float], resamp
         estimate for estimate in estimates if estimate.cell["model"] in sizes and estimate.value is not None
     ]
     n, left = len(known), len(model) - len(known)
-    found = Estimate(
+    estimate = Estimate(
         "spread_size_correlation",
         None,
         n=n,
@@ -99,7 +99,7 @@ def _with_size(estimates: Sequence[Estimate], sizes: Mapping[str, float], resamp
     x = stats.rankdata([sizes[estimate.cell["model"]] for estimate in known]) - (n + 1) / 2
     y = stats.rankdata([estimate.number for estimate in known]) - (n + 1) / 2
     if n < 3 or not x.any() or not y.any():
-        return replace(found, reason="fewer than three models" if n < 3 else "no variation")
+        return replace(estimate, reason="fewer than three models" if n < 3 else "no variation")
     rho = float(np.clip(x @ y / np.sqrt((x @ x) * (y @ y)), -1, 1))
     tested = stats.permutation_test(
         (x,),
@@ -110,12 +110,12 @@ def _with_size(estimates: Sequence[Estimate], sizes: Mapping[str, float], resamp
         alternative="greater",
         rng=np.random.default_rng(derive(resampling.seed, "permutation")),
     )
-    found = replace(found, value=rho, details={"p": float(tested.pvalue)})
+    estimate = replace(estimate, value=rho, details={"p": float(tested.pvalue)})
     if n == 3 or abs(rho) >= 1 - 1e-12:
-        return found
+        return estimate
     reach = -float(special.ndtri(resampling.tail)) * np.sqrt((1 + rho**2 / 2) / (n - 3))
     low, high = np.tanh(np.arctanh(rho) + np.array([-reach, reach])).tolist()
-    return replace(found, low=low, high=high)
+    return replace(estimate, low=low, high=high)
 
 
 def _spread(cell: Cell, of: Sequence[str], missing: Missing) -> Statistic:

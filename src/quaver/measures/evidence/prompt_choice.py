@@ -161,8 +161,8 @@ def prompts_seen(answers: ModelAnswers) -> Iterator[Estimate]:
     yield from (
         replace(estimate, measure=names[estimate.measure]) for estimate in right if estimate.measure in names
     )
-    found = deviations(answers.calls, group=answers.group) if len(answers.prompts) > 1 else None
-    for estimate in [] if found is None else deviation_shares(found):
+    deviating = deviations(answers.calls, group=answers.group) if len(answers.prompts) > 1 else None
+    for estimate in [] if deviating is None else deviation_shares(deviating):
         if "variant" in estimate.cell:
             usual = complement(estimate, "prompt_usual")
             yield replace(usual, cell={"model": answers.model, **estimate.cell})

@@ -42,8 +42,8 @@ def quote_found(data: MeasureInput) -> Iterator[Estimate]:
         said = Statistic(method="share of labels with a quote that is in the text", reason="no quotes")
         if scores is not None:
             labelled = _labelled(cell)
-            found = labelled & np.isfinite(arranged(scores, cell))
-            said = share_of(cell, found.sum((1, 2)), labelled.sum((1, 2)), replace(said, reason="no labels"))
+            placed = labelled & np.isfinite(arranged(scores, cell))
+            said = share_of(cell, placed.sum((1, 2)), labelled.sum((1, 2)), replace(said, reason="no labels"))
         yield cell.estimated(said)
 
 

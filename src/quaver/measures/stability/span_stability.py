@@ -117,13 +117,13 @@ def _spans(data: MeasureInput, cell: Cell, role: str) -> tuple[list[list[Span]],
 
 def _joined(spans: Sequence[Span], label: str) -> list[tuple[float, float]]:
     """The stretches of a label, those that overlap or meet as one."""
-    found = list[tuple[float, float]]()
+    joined = list[tuple[float, float]]()
     for start, end in sorted((span.start, span.end) for span in spans if span.label == label):
-        if found and start <= found[-1][1]:
-            found[-1] = found[-1][0], max(found[-1][1], end)
+        if joined and start <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(joined[-1][1], end)
         else:
-            found.append((start, end))
-    return found
+            joined.append((start, end))
+    return joined
 
 
 def _shared(own: Sequence[Span], other: Sequence[Span]) -> list[float]:

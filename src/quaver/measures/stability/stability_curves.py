@@ -153,8 +153,8 @@ def _at(cell: Cell, said: Statistic, share: float, whole: float, statistic: Weig
 @one_thread()
 def _scores(statistic: Weighted, units: Units, size: int, share: float, resampling: Resampling) -> Floats:
     """The score of each subsample."""
-    found = [statistic(weights)[:, 0] for weights in _subsamples(units, size, share, resampling)]
-    return np.concatenate(found) if found else np.empty(0)
+    scores = [statistic(weights)[:, 0] for weights in _subsamples(units, size, share, resampling)]
+    return np.concatenate(scores) if scores else np.empty(0)
 
 
 def _subsamples(units: Units, size: int, share: float, resampling: Resampling) -> Iterator[Floats]:

@@ -151,10 +151,10 @@ class _Drawn:
         numbers, matrix = self._numbers(cell), table.rows(cell.items)
         complete = np.isfinite(matrix).all(1)
         kept = gold.known & complete
-        found = orthonormal(matrix[kept], table.contrast)
-        if found is None:
+        solution = orthonormal(matrix[kept], table.contrast)
+        if solution is None:
             return
-        matrix[kept], contrast = found
+        matrix[kept], contrast = solution
         true = np.where(gold.gold >= 0, numbers[gold.gold], np.nan)
         asked = gold.regression(true, kept, matrix, contrast=contrast)
         made = Correcting(cell, kept, asked, gold.predicted(numbers)[0])

@@ -89,13 +89,13 @@ def item_clusters(annotations: Frame, columns: Frame, *, seed: int = 0) -> list[
             same = seen.setdefault(b"".join(part.tobytes() for part in grouping[:2]), name)
             grouping = grouping if same == name else f"the same groups as {same}"
         estimates.append(_estimate(name, grouping, quantities, derive(seed, "item_clusters", name)))
-    found = []
+    clusters = []
     for estimate in adjusted(estimates):
         if estimate.value is not None:
             real = estimate.details["p_holm"] < _CHANCE and estimate.details["effect"] >= WIDER**2
             estimate = replace(estimate, details={**estimate.details, "clustered": bool(real)})
-        found.append(estimate)
-    return found
+        clusters.append(estimate)
+    return clusters
 
 
 def _quantities(frame: pl.DataFrame) -> pl.DataFrame:
@@ -105,13 +105,15 @@ def _quantities(frame: pl.DataFrame) -> pl.DataFrame:
     label, gold = pl.col("label").drop_nulls(), pl.col("gold")
     usual = str(rows["label"].drop_nulls().mode().sort().first())
     right = (pl.col("label") == gold).fill_null(value=False)
-    found = rows.group_by("item").agg(
+    quantities = rows.group_by("item").agg(
         accuracy=pl.when(gold.is_not_null().any()).then(right.mean()),
         disagreement=pl.when(label.len() > 1).then(1 - label.unique_counts().max() / label.len()),
         share=(label == usual).mean(),
     )
-    varying = [name for name in found.columns if name == "item" or found[name].drop_nulls().n_unique() > 1]
-    return found.sort("item").select(varying).rename({"share": f"share of {usual}"}, strict=False)
+    varying = [
+        name for name in quantities.columns if name == "item" or quantities[name].drop_nulls().n_unique() > 1
+    ]
+    return quantities.sort("item").select(varying).rename({"share": f"share of {usual}"}, strict=False)
 
 
 def _grouping(column: pl.Series) -> tuple[Ints, Ints, Floats | None] | str:
@@ -356,12 +358,12 @@ def associated(has: Mask, among: Mask, looked_at: Iterable[Trait], chance: float
     [('de', 1.0, 0.0), ('en', 0.0, 1.0)]
     """
     tested = [trait for trait in looked_at if _is_enough(trait.items[among])]
-    found = []
+    traits = []
     for trait in tested:
         inside, outside = among & trait.items, among & ~trait.items
         both, other = int((has & inside).sum()), int((has & outside).sum())
         p = min(1.0, len(tested) * fisher_exact(both, int(inside.sum()), other, int(outside.sum())))
         if p < chance:
             shares = both / int(inside.sum()), other / int(outside.sum())
-            found.append(trait._replace(inside=shares[0], outside=shares[1], p=p))
-    return sorted(found, key=lambda association: association.p)
+            traits.append(trait._replace(inside=shares[0], outside=shares[1], p=p))
+    return sorted(traits, key=lambda association: association.p)

@@ -100,8 +100,8 @@ def readiness(
         if name not in _CRITERIA:
             raise UnknownName("criterion", name, _CRITERIA, where="thresholds")
         if not 0 <= value <= 1:
-            where, found = f"thresholds: {name}", repr(value)
-            raise MeasureError("not a threshold", where=where, expected="a number from 0 to 1", found=found)
+            where, given = f"thresholds: {name}", repr(value)
+            raise MeasureError("not a threshold", where=where, expected="a number from 0 to 1", found=given)
     profiles: dict[tuple[tuple[str, str], ...], list[Estimate]] = {}
     criteria = {measured: name for name, (measured, _) in _CRITERIA.items()}
     for estimate in _measured(data, first, second, token, stated):

@@ -42,8 +42,8 @@ def deviations(annotations: Frame, *, group: str | None = None) -> Deviations | 
 
     Two of three paraphrases agree about the item; the third deviates:
 
-    >>> found = deviations({"item": [1, 1, 1], "variant": ["v", "w", "x"], "label": ["a", "a", "b"]})
-    >>> found.items.select("mode", "answers", "deviating").rows()
+    >>> observed = deviations({"item": [1, 1, 1], "variant": ["v", "w", "x"], "label": ["a", "a", "b"]})
+    >>> observed.items.select("mode", "answers", "deviating").rows()
     [('a', 3, 1)]
     """
     frame = frame_of(annotations)
@@ -65,7 +65,7 @@ def deviations(annotations: Frame, *, group: str | None = None) -> Deviations | 
 
 
 @guarded
-def deviation_shares(found: Deviations) -> list[Estimate]:
+def deviation_shares(observed: Deviations) -> list[Estimate]:
     """The share of answers that deviate, of each variant, model and class, as estimates.
 
     Share = Σ_u o_u / Σ_u m_u over the items u, with m_u a level's answers about u and o_u those that deviate
@@ -73,7 +73,7 @@ def deviation_shares(found: Deviations) -> list[Estimate]:
     Shares of variants, of models or of classes are left out where there is only one.
 
     Args:
-        found: What `deviations` found.
+        observed: What `deviations` counted.
 
     Returns:
         ``deviation_share``, with ``variant``, ``model`` or ``class`` in the cell, the largest first.
@@ -81,19 +81,19 @@ def deviation_shares(found: Deviations) -> list[Estimate]:
     Of two items the second paraphrase has another label for one; of two equally frequent labels the first is
     the modal one:
 
-    >>> found = deviations({"item": [1, 2, 1, 2], "variant": list("vvww"), "label": list("aaab")})
-    >>> [(one.cell["variant"], one.value) for one in deviation_shares(found)[:2]]
+    >>> observed = deviations({"item": [1, 2, 1, 2], "variant": list("vvww"), "label": list("aaab")})
+    >>> [(share.cell["variant"], share.value) for share in deviation_shares(observed)[:2]]
     [('w', 0.5), ('v', 0.0)]
     """
     shares = []
-    items = sorted(found.items["item"].to_list())
+    items = sorted(observed.items["item"].to_list())
     for name in ("variant", "model", "gold"):
-        levels = _rates(found.answers.filter(pl.col(name).is_not_null()), name)[name].to_list()
+        levels = _rates(observed.answers.filter(pl.col(name).is_not_null()), name)[name].to_list()
         if len(levels) < 2:
             continue
         axes = {"item": items, name: levels}
-        deviating, answers = (tabulated(found.answers, of, **axes) for of in ("other", "len"))
-        units = units_of(items, found.group, found.groups)
+        deviating, answers = (tabulated(observed.answers, of, **axes) for of in ("other", "len"))
+        units = units_of(items, observed.group, observed.groups)
         sampler, under = Sampler(units, Resampling(), measure="deviation_share"), Ratio(deviating, answers)
         for index, level in enumerate(levels):
             share = Statistic(
@@ -169,10 +169,10 @@ def label_movement(
     >>> layouts = ["letters", "names", "letters", "names"]
     >>> frame = pl.DataFrame({"item": [1, 1, 2, 2], "format": layouts, "label": list("aaab")})
     >>> codes = LabelSet((Label("a", "A"), Label("b", "B")))
-    >>> found = label_movement(frame, {"format": ["letters", "names"]}, labels=codes)
-    >>> [(e.cell["level"], e.value) for e in found if e.measure == "level_shares" and e.cell["label"] == "a"]
+    >>> moved = label_movement(frame, {"format": ["letters", "names"]}, labels=codes)
+    >>> [(e.cell["level"], e.value) for e in moved if e.measure == "level_shares" and e.cell["label"] == "a"]
     [('letters', 1.0), ('names', 0.5)]
-    >>> [e.value for e in found if e.measure == "label_range"]
+    >>> [e.value for e in moved if e.measure == "label_range"]
     [0.5]
     """
     given = frame_of(annotations)
@@ -190,14 +190,14 @@ def label_movement(
     true = set(frame["gold"].drop_nulls()) if "gold" in frame.columns else ()
     items, codes = frame["item"].unique().sort().to_list(), [*labels.codes, NO_LABEL]
     sampler = Sampler(units_of(items, group, item_groups(given, group)), Resampling(seed=seed))
-    found: list[Statistic] = []
+    statistics: list[Statistic] = []
     for factor, every in {**factors, "gold": [code for code in labels.codes if code in true]}.items():
         if len(every) > 1:
             counts = tabulated(frame, **{"item": items, factor: list(every), "label": codes})
-            found += _shares(factor, every, codes, counts)
+            statistics += _shares(factor, every, codes, counts)
             if (answers := counts.sum((0, 2)) > 0).any():
-                found.append(_range(factor, codes, counts[:, answers], sampler))
-    return list(map(sampler.estimated, found))
+                statistics.append(_range(factor, codes, counts[:, answers], sampler))
+    return list(map(sampler.estimated, statistics))
 
 
 def _shares(factor: str, levels: Sequence[str], labels: Sequence[str], counts: Floats) -> Iterator[Statistic]:

@@ -42,8 +42,8 @@ class BundledModel(NamedTuple):
     def find(self) -> Path | None:
         """The GGUF file; None where the package is not installed."""
         # Importing the package's module would need a library that is not installed.
-        found = find_spec(self.module)
-        path = Path(found.origin).parent / self.file if found and found.origin else None
+        module = find_spec(self.module)
+        path = Path(module.origin).parent / self.file if module and module.origin else None
         return path if path is not None and path.is_file() else None
 
 

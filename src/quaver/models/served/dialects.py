@@ -292,17 +292,17 @@ _FILTERED = frozenset(
 )
 
 
-def of_gemini(found: Mapping[str, Any]) -> dict[str, Any]:
+def of_gemini(reply: Mapping[str, Any]) -> dict[str, Any]:
     """Gemini's ``GenerateContentResponse`` as a chat completion, so that both are read by the same rules."""
-    candidates = objects_in(found.get("candidates"))
-    feedback, usage = object_in(found.get("promptFeedback")), object_in(found.get("usageMetadata"))
+    candidates = objects_in(reply.get("candidates"))
+    feedback, usage = object_in(reply.get("promptFeedback")), object_in(reply.get("usageMetadata"))
     choices = [_candidate(index, candidate) for index, candidate in enumerate(candidates)]
     if not choices and feedback.get("blockReason"):
         choices = [{"index": 0, "message": {"content": ""}, "finish_reason": "content_filter"}]
     read = token_count(usage.get("promptTokenCount"))
     counts = [token_count(usage.get(name)) for name in ("candidatesTokenCount", "thoughtsTokenCount")]
     return {
-        "model": found.get("modelVersion"),
+        "model": reply.get("modelVersion"),
         "choices": choices,
         "usage": {
             "prompt_tokens": read,
@@ -312,7 +312,7 @@ def of_gemini(found: Mapping[str, Any]) -> dict[str, Any]:
         },
         "filter": feedback.get("blockReason")
         or next((candidate.get("finishReason") for candidate in candidates), None),
-        "error": found.get("error"),
+        "error": reply.get("error"),
     }
 
 

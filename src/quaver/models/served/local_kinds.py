@@ -49,10 +49,10 @@ async def _document(pool: HttpPool, url: str) -> Mapping[str, Any]:
     """The JSON object at an address; an empty one for anything else."""
     try:
         reply = await pool.get(url, {"Accept": "application/json"})
-        found = json.loads(reply.content) if reply.status in SUCCESS else {}
+        document = json.loads(reply.content) if reply.status in SUCCESS else {}
     except (ValueError, RecursionError, TooLarge):
         return {}
-    return found if isinstance(found, dict) else {}
+    return document if isinstance(document, dict) else {}
 
 
 def _first(said: Mapping[str, Any]) -> Mapping[str, Any]:

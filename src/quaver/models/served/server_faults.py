@@ -157,9 +157,9 @@ def read_failure(
         this model.
     """
     error = _error(content)
-    found = error.get("message") or error.get("detail") or ""
+    stated = error.get("message") or error.get("detail") or ""
     message, codes = (
-        printable(" ".join(str(found).split())[:300]),
+        printable(" ".join(str(stated).split())[:300]),
         {str(error.get(name)) for name in ("code", "type")},
     )
     summary = f"HTTP {status}" + (f": {message}" if message else "")
@@ -201,8 +201,8 @@ def room_in(message: str) -> int:
     >>> room_in("This model's maximum context length is 4096 tokens and your request has 96 input tokens.")
     4000
     """
-    found = _ROOM.search(message)
-    return max(0, int(found[1].replace(",", "")) - int(found[2].replace(",", ""))) if found else 0
+    match = _ROOM.search(message)
+    return max(0, int(match[1].replace(",", "")) - int(match[2].replace(",", ""))) if match else 0
 
 
 _NOT_MADE = 501
@@ -227,13 +227,13 @@ def refusal_hints() -> Mapping[str, Any]:
 
 
 def _refusal(status: int, message: str, address: Address) -> ModelError:
-    found = f"HTTP {status}" + (f": {message}" if message else "")
+    answer = f"HTTP {status}" + (f": {message}" if message else "")
     if status == 401 or (status == 403 and not _OF_ACCOUNTS.search(message)):
         if not address.has_key:
             return MissingKey(
                 "the server requires a key",
                 where=address.url,
-                found=found if status == 403 else f"HTTP {status}",
+                found=answer if status == 403 else f"HTTP {status}",
                 fix=f"put it in the environment variable {address.key}"
                 if address.key and address.bound
                 else "name the environment variable that holds this address's key: `key: NAME` beside the "
@@ -243,21 +243,21 @@ def _refusal(status: int, message: str, address: Address) -> ModelError:
         return ModelError(
             "the server rejects the key",
             where=address.url,
-            found=found if status == 403 else f"HTTP {status}",
+            found=answer if status == 403 else f"HTTP {status}",
             fix=f"check the environment variable {address.key}, and that its account may use {address.model}",
         )
     if status == 404 and not _SENTENCE.search(message):
         return ModelError(
             f"there is no model {address.model!r} at this address",
             where=address.url,
-            found=found,
+            found=answer,
             fix="check `model:` and `base_url:` (most addresses end in /v1)",
         )
     if status in (402, 429):
         return RateLimited(
             "the account has no credit left",
             where=address.url,
-            found=found,
+            found=answer,
             fix="add credit and run again; the run continues where it stopped",
         )
     return ModelError(

@@ -96,17 +96,17 @@ def is_named_by_environment(url: str, variable: str) -> bool:
 def address_of(given: str | None, preset: str | None, usual: str) -> str:
     """A server's address: the one that is given, else that of the environment, else the usual one."""
     variable = _VARIABLES.get(preset or "", "")
-    found = os.environ.get(variable, "").strip().rstrip("/") if variable and not given else ""
-    if not found:
+    address = os.environ.get(variable, "").strip().rstrip("/") if variable and not given else ""
+    if not address:
         return checked_url(given or usual, preset)
     if preset == "anthropic":  # its own clients leave out the version, OpenAI's have it in the address
-        found = found.removesuffix("/v1") + ("/v1" if usual.endswith("/v1") else "")
+        address = address.removesuffix("/v1") + ("/v1" if usual.endswith("/v1") else "")
     elif preset == "azure":
-        found = found if found.endswith("/v1") else f"{found}/openai/v1"
+        address = address if address.endswith("/v1") else f"{address}/openai/v1"
     elif preset == "ollama":
-        found = _of_ollama(found)
+        address = _of_ollama(address)
     try:
-        return checked_url(found, preset)
+        return checked_url(address, preset)
     except SpecError as error:
         error.where = f"the environment variable {variable}"
         raise

@@ -141,11 +141,11 @@ class Wire:
         for field in fields:
             if fault.field and fault.field.split("[")[0] in (field, field.rpartition(".")[2]):
                 return field
-        found = [
+        named = [
             (len(word), field) for field in fields for word in _words(field) if _names(fault.words, word)
         ]
-        if found:
-            return max(found)[1]
+        if named:
+            return max(named)[1]
         unnamed = refusal_hints()["unnamed"]
         if re.search(unnamed["sentence"], fault.words, re.IGNORECASE):
             return next((field for field in unnamed["order"] if field in fields), "")
@@ -175,14 +175,14 @@ class Wire:
         """The response in a reply, with its record."""
         last = request.prompt.messages[-1]
         wrapped = request.choices if self.server.choice == "json_schema" and not request.schema else ()
-        found, host = read_reply(
+        reply, host = read_reply(
             content,
             logprobs=request.decoding.logprobs,
             begun=last.content if last.role == "assistant" else "",
             wrapped=wrapped,
             completion=self.dialect.completion,
         )
-        return found._replace(instrument=self.record(request, body, found, host))
+        return reply._replace(instrument=self.record(request, body, reply, host))
 
     def grows(self, response: Response, body: Mapping[str, Any]) -> bool:
         """Whether an answer was cut off in thought, and there is more room to give them."""

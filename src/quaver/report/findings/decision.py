@@ -39,12 +39,12 @@ def recommendations(
     >>> [(one.kind, one.next_step) for one in recommendations([])]
     [('cannot tell', 'run')]
     """
-    found: list[Recommendation] = []
+    recommendations: list[Recommendation] = []
     for judged in judged_models(estimates):
         labels = judged._replace(families=families)
         whole = _qualified(labels, _recommended(labels))
-        found.append(_but_for_groups(whole, estimates) or whole)
-    return tuple(found)
+        recommendations.append(_but_for_groups(whole, estimates) or whole)
+    return tuple(recommendations)
 
 
 def wrong_groups(estimates: Sequence[Estimate]) -> list[Estimate]:
@@ -126,16 +126,16 @@ def _qualified(labels: JudgedModel, recommendation: Recommendation) -> Recommend
     parts = [part for part in labels.parts if part.cell.get("variant", "") == prompt]
     if not prompt:
         parts += of_measures(labels.parts, *OF_PROMPTS)
-    found = _exceptions(parts)
+    exceptions = _exceptions(parts)
     if recommendation.kind not in ("use", "use one prompt only"):
-        return _but_for_parts(recommendation, found)
-    beside = (*_missing(labels, parts), *_unsure(parts, found))
+        return _but_for_parts(recommendation, exceptions)
+    beside = (*_missing(labels, parts), *_unsure(parts, exceptions))
     like_these = [] if prompt or not labels.has("broken_prompts") else [labels.estimates["broken_prompts"]]
-    whole = replace(recommendation, exceptions=tuple(found), unvouched=(*beside, *like_these))
-    if not found:
+    whole = replace(recommendation, exceptions=tuple(exceptions), unvouched=(*beside, *like_these))
+    if not exceptions:
         return whole
     kind: Recommended = "use except for" if whole.kind == "use" or not prompt else whole.kind
-    return replace(whole, kind=kind, next_step=_next_after(found))
+    return replace(whole, kind=kind, next_step=_next_after(exceptions))
 
 
 def _but_for_parts(recommendation: Recommendation, estimates: Sequence[Estimate]) -> Recommendation:
@@ -157,12 +157,12 @@ def _missing(labels: JudgedModel, parts: Sequence[Estimate]) -> list[Estimate]:
 
 def _exceptions(parts: Sequence[Estimate]) -> list[Estimate]:
     """What is surely not to be used; a class of a group only where neither by itself is named."""
-    found = parts_that_are("excepted", parts)
-    labels = {part.cell["label"] for part in of_measures(found, "class_found")}
-    groups = set(map(_group, of_measures(found, *OF_GROUPS)))
+    exceptions = parts_that_are("excepted", parts)
+    labels = {part.cell["label"] for part in of_measures(exceptions, "class_found")}
+    groups = set(map(_group, of_measures(exceptions, *OF_GROUPS)))
     return [
         part
-        for part in found
+        for part in exceptions
         if part.measure != "group_class_found" or not (part.cell["label"] in labels or _group(part) in groups)
     ]
 

@@ -48,7 +48,7 @@ _WHOLE: Final = {
 
 def first_screen(
     results: Results,
-    found: Sequence[Recommendation],
+    recommendations: Sequence[Recommendation],
     best: Recommendation,
     badges: Mapping[str, Sequence[str]],
     said: Mapping[str, Any],
@@ -57,7 +57,7 @@ def first_screen(
 
     Args:
         results: The study.
-        found: What is recommended of each model.
+        recommendations: What is recommended of each model.
         best: That whose labels can best be used.
         badges: For each kind of recommendation its colour, a sign for those who see none, and its words.
         said: The sentences: ``verdict``, ``why``, ``moves``, ``next_step``, ``reading``, ``by_hand``.
@@ -70,10 +70,11 @@ def first_screen(
     """
     gate = quality([*results.audit, *results.estimates])
     serious = [issue for issue in gate.issues if severity(issue) != "note"]
-    known = {(finding.model, _SAID.get(finding.reason)) for finding in found}
+    known = {(finding.model, _SAID.get(finding.reason)) for finding in recommendations}
     stopped = {issue.cell["model"] for issue in serious if severity(issue) == "stop"}
     named = {
-        finding.model: finding.prompt if finding.reason == "best prompt" else "" for finding in (best, *found)
+        finding.model: finding.prompt if finding.reason == "best prompt" else ""
+        for finding in (best, *recommendations)
     }
     prompts = [
         shown
@@ -84,7 +85,10 @@ def first_screen(
     return {
         "name": results.name,
         **said,
-        "badges": [_badge(results, finding, badges, len(found) > 1) for finding in found[:_MOST_BADGES]],
+        "badges": [
+            _badge(results, finding, badges, len(recommendations) > 1)
+            for finding in recommendations[:_MOST_BADGES]
+        ],
         "alarms": [
             _alarm(issue, len(gate.models) > 1)
             for issue in serious

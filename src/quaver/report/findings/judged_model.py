@@ -248,8 +248,8 @@ def _correctness(labels: JudgedModel, wrong: str, agreement: str) -> Correctness
     """Whether labels are right: by the thresholds of the study's own profile, else by Quaver's."""
     whole = wrong == "wrong_labels"
     if labels.profiles and whole:
-        found = {estimate.details["verdict"] for estimate in labels.profiles}
-        return "wrong" if "not ready" in found else "right" if found == {"ready"} else "unclear"
+        verdicts = {estimate.details["verdict"] for estimate in labels.profiles}
+        return "wrong" if "not ready" in verdicts else "right" if verdicts == {"ready"} else "unclear"
     if not labels.has(wrong):
         return "unknown"
     if labels.has("gold_bias"):

@@ -118,13 +118,13 @@ def corrected_totals(estimates: Iterable[Estimate]) -> list[str]:
     >>> corrected_totals([Estimate("corrected_share", 0.43, 0.4, 0.46, cell={"label": "favor"})])
     ['favor 43% [40% to 46%]']
     """
-    found = []
+    totals = []
     for estimate in defined(estimates):
         if estimate.measure == "corrected_score" and not estimate.cell:
-            found.append(f"mean {with_interval(estimate, rounded)}")
+            totals.append(f"mean {with_interval(estimate, rounded)}")
         elif estimate.measure == "corrected_share" and [*estimate.cell] == ["label"]:
-            found.append(f"{estimate.cell['label']} {with_interval(estimate)}")
-    return found
+            totals.append(f"{estimate.cell['label']} {with_interval(estimate)}")
+    return totals
 
 
 def in_true_labels(estimate: Estimate) -> str:

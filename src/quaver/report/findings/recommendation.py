@@ -118,8 +118,8 @@ class Recommendation:
     def known(self, name: str) -> Estimate | None:
         """An estimate of the recommendation, or what every verdict rests on; None where it has no value."""
         own = iter(of_measures(self.evidence, name))
-        found = next(own, self.judged.estimates.get(name))
-        return found if found is not None and found.value is not None else None
+        estimate = next(own, self.judged.estimates.get(name))
+        return estimate if estimate is not None and estimate.value is not None else None
 
     @property
     def on_a_scale(self) -> Estimate | None:

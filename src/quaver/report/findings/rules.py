@@ -94,13 +94,13 @@ def parts_that_are(
     kind: Literal["excepted", "unsure"], parts: Sequence[Estimate], *measures: str
 ) -> list[Estimate]:
     """The parts that are excepted, or of which too little is known: of some measures or of all, in order."""
-    found = []
+    parts_so_far = []
     for measure, conditions in _DECLARED["parts"].items():
         if kind in conditions and (not measures or measure in measures):
             for part in parts:
                 if part.measure == measure and _holds(conditions[kind], part):
-                    found.append(part)
-    return found
+                    parts_so_far.append(part)
+    return parts_so_far
 
 
 def _holds(condition: str, part: Estimate) -> bool:

@@ -125,24 +125,24 @@ class Card(Rows):
 def card(results: Results) -> Card:
     """The card of a study."""
     places = {model: index for index, model in enumerate(results.models)}
-    found = sorted(
+    advised = sorted(
         recommendations([*results.audit, *results.estimates], results.families),
         key=lambda recommendation: places.get(recommendation.model, len(places)),
     )
     if unanswered(results):  # the answers that are missing may be all that it takes
-        found = [
+        advised = [
             replace(recommendation, next_step="run")
             if recommendation.kind == "cannot tell"
             else recommendation
-            for recommendation in found
+            for recommendation in advised
         ]
-    return _Said(results, found).card()
+    return _Said(results, advised).card()
 
 
-def best_of(found: Sequence[Recommendation]) -> Recommendation:
+def best_of(recommendations: Sequence[Recommendation]) -> Recommendation:
     """The recommendation for the model whose labels can best be used; with fields, that of the worst."""
     fields: dict[str, list[Recommendation]] = {}
-    for recommendation in found:
+    for recommendation in recommendations:
         fields.setdefault(recommendation.field, []).append(recommendation)
     best = {
         field: min(some, key=lambda recommendation: _BEST.index(recommendation.kind))
@@ -159,8 +159,8 @@ def worst_first(best: Mapping[str, Recommendation]) -> list[str]:
 class _Said:
     """The recommendations of a study in words."""
 
-    def __init__(self, results: Results, found: Sequence[Recommendation]) -> None:
-        self.results, self.found, self.best = results, found, best_of(found)
+    def __init__(self, results: Results, recommendations: Sequence[Recommendation]) -> None:
+        self.results, self.found, self.best = results, recommendations, best_of(recommendations)
         decodings = results.lock.get("decodings", {})
         self._say = phrases(
             "verdict.txt",
@@ -180,17 +180,17 @@ class _Said:
 
     def card(self) -> Card:
         """All of it."""
-        say, found, first = self._say, self.found, self.found[0]
-        advised, reasons = say("advised", found), say("reasons", found, self.best)
+        say, recommendations, first = self._say, self.found, self.found[0]
+        advised, reasons = say("advised", recommendations), say("reasons", recommendations, self.best)
         verdict = f"{reasons} {_sentence(say('limits', self.best))}".strip()
-        moves, step = _sentence(say("movement", found)), self._next_step()
-        bare = f": {say('because', _without_intervals(first))}" if len(found) == 1 else ""
+        moves, step = _sentence(say("movement", recommendations)), self._next_step()
+        bare = f": {say('because', _without_intervals(first))}" if len(recommendations) == 1 else ""
         limits = verdict.removeprefix(reasons)
-        why = f": {say('because', first)}.{limits}" if len(found) == 1 else f". {verdict}"
+        why = f": {say('because', first)}.{limits}" if len(recommendations) == 1 else f". {verdict}"
         headline = f"{advised}{bare}."
         sentences: dict[str, Any] = {
-            "verdict": f"{advised}: {say('because', first)}." if len(found) == 1 else headline,
-            "why": f"{self._worst()} {limits if len(found) == 1 else verdict}".strip(),
+            "verdict": f"{advised}: {say('because', first)}." if len(recommendations) == 1 else headline,
+            "why": f"{self._worst()} {limits if len(recommendations) == 1 else verdict}".strip(),
             "moves": moves,
             "next_step": step,
             "reading": _sentence(say("reading", of_measures(self.results.audit, "reader_disagreement"))),
@@ -201,11 +201,11 @@ class _Said:
         badges = {kind: words["badge"] for kind, words in WORDS["kinds"].items()}
         return Card(
             headline=headline,
-            recommendation=f"{say('advice_of', found)}.",
+            recommendation=f"{say('advice_of', recommendations)}.",
             lines=(f"{advised}{why}".strip(), moves, step),
-            recommendations=tuple(found),
+            recommendations=tuple(recommendations),
             command=self._command(),
-            screen=first_screen(self.results, found, self.best, badges, sentences),
+            screen=first_screen(self.results, recommendations, self.best, badges, sentences),
             **{name: sentences[name] for name in ("moves", "next_step", "facts", "reading", "misread")},
             verdict=verdict,
         )
@@ -347,11 +347,11 @@ def card_of_fields(cards: Mapping[str, Card], links: Mapping[str, str] | None = 
     """
     if [*cards] == [""]:
         return cards[""]
-    found = {
+    recommendations_of = {
         name: [replace(recommendation, field=name) for recommendation in card.recommendations]
         for name, card in cards.items()
     }
-    best = {name: best_of(recommendations) for name, recommendations in found.items()}
+    best = {name: best_of(recommendations) for name, recommendations in recommendations_of.items()}
     order = worst_first(best)
     worst = cards[order[0]]
     advice = _advice_of_fields({name: best[name] for name in order})
@@ -363,7 +363,9 @@ def card_of_fields(cards: Mapping[str, Card], links: Mapping[str, str] | None = 
         moves=f"{quoted(order[0])}: {worst.moves}",
         next_step=f"{quoted(order[0])}: {worst.next_step}",
         lines=(f"{advice}. {why}", worst.moves, worst.next_step),
-        recommendations=tuple(recommendation for name in order for recommendation in found[name]),
+        recommendations=tuple(
+            recommendation for name in order for recommendation in recommendations_of[name]
+        ),
         command=f"{worst.command} --field {shlex.quote(order[0])}" if worst.command else "",
         facts=worst.facts,
         reading=worst.reading,

@@ -72,10 +72,10 @@ def method_details(results: Results, cost: Table) -> str:
     measures = [str(measure.get("use", "")) for measure in lock.get("study", {}).get("measures") or ()]
     measures += [measure_of(name) or name for name in results.measures]
     # How often each text was asked about under each decoding
-    found: dict[str, set[int]] = {}
+    repeats: dict[str, set[int]] = {}
     for condition in lock.get("conditions", ()):
         if not condition.get("follow_up"):
-            found.setdefault(str(condition.get("decoding")), set()).add(int(condition.get("repeats", 1)))
+            repeats.setdefault(str(condition.get("decoding")), set()).add(int(condition.get("repeats", 1)))
     # What the study asks of its labels: each criterion with its limit
     asked = [estimate for estimate in estimates if "limit" in estimate.details]
     named = (
@@ -94,7 +94,7 @@ def method_details(results: Results, cost: Table) -> str:
         sampled=decodings_in_words(lock),
         hosts=hosts_in_words(lock),
         own_limits=any(variant.get("max_tokens") for variant in lock.get("variants", ())),
-        asked_times={name: sorted(times) for name, times in found.items()},
+        asked_times={name: sorted(times) for name, times in repeats.items()},
         measures=list(map(in_words, dict.fromkeys(measures))),
         thresholds=list(dict.fromkeys(named)),
         accurate=list(

@@ -250,27 +250,27 @@ def works() -> dict[str, tuple[str, re.Pattern[str]]]:
     These are ``Horowitz & Manski (2000)``, ``Stephenson et al. (2008)``.
     """
     text = (files("quaver.report.page") / "sources.bib").read_text(encoding="utf-8")
-    found = {}
+    entries = {}
     for entry in _ENTRY.finditer(text):
         named = _AUTHORS.search(entry["fields"])
         authors = named[1].split(" and ") if named else [entry["key"]]
         first = re.escape(_bare(authors[0].partition(", ")[0]))
         between = r"[^;()]*?(?:&|,|\bet al)[^;()]*?" if len(authors) > 1 else r"\W*?"
         pattern = re.compile(rf"\b{first}{between}\W*{entry['year']}\b")
-        found[entry["key"] + entry["year"]] = (entry.group(), pattern)
-    return found
+        entries[entry["key"] + entry["year"]] = (entry.group(), pattern)
+    return entries
 
 
 def cited_works(estimates: Sequence[Estimate]) -> tuple[list[str], list[str]]:
     """The keys of the works that estimates rest on, and the references that name none of those known here."""
-    found: set[str] = set()
+    keys: set[str] = set()
     unknown: list[str] = []
     for reference in dict.fromkeys(_references(estimates)):
         some = {key for key, (_, pattern) in works().items() if pattern.search(_bare(reference))}
-        found |= some
+        keys |= some
         if not some and _NUMBERED.search(reference):
             unknown.append(reference)
-    return sorted(found), unknown
+    return sorted(keys), unknown
 
 
 def _references(estimates: Iterable[Estimate]) -> Iterable[str]:

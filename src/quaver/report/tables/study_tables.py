@@ -95,11 +95,11 @@ def _audited(results: Results, measure: str) -> list[Estimate]:
 
 def _failures(estimate: Estimate) -> str:
     """Why answers have no label, with their status in words, and how often."""
-    found = []
+    lines = []
     for reason, count in estimate.details.get("failures", {}).items():
         status, colon, why = reason.partition(": ")
-        found.append(f"{status.replace('_', ' ')}{colon}{why} ({count:,})")
-    return "; ".join(found)
+        lines.append(f"{status.replace('_', ' ')}{colon}{why} ({count:,})")
+    return "; ".join(lines)
 
 
 def statuses(results: Results) -> Table:

@@ -91,8 +91,8 @@ def _is_count(cell: str | Markup) -> bool:
 
 def numbers_of(cell: str | Markup) -> list[float]:
     """The numbers of a cell, with their full values."""
-    if isinstance(cell, Markup) and (found := _DATA.findall(cell)):
-        return list(map(float, found))
+    if isinstance(cell, Markup) and (numbers := _DATA.findall(cell)):
+        return list(map(float, numbers))
     text = plain(cell).strip()
     return [float(text.replace(",", "").replace("−", "-"))] if _COUNT.fullmatch(text) else []
 

@@ -66,13 +66,13 @@ class JsonField:
         start = answer.text.find("{")
         if start < 0:
             return None
-        wanted, found = fold(composed(key).strip()), None
+        wanted, value = fold(composed(key).strip()), None
         with suppress(ValueError, RecursionError):
             document, _ = _DECODER.raw_decode(answer.text, start)
-            found = next(_of_field(document, wanted), None)
-        if found is None:  # damaged, or under another name
-            found = next(_values(answer.text, start, wanted), None)
-        texts = found if isinstance(found, list) else [found]
+            value = next(_of_field(document, wanted), None)
+        if value is None:  # damaged, or under another name
+            value = next(_values(answer.text, start, wanted), None)
+        texts = value if isinstance(value, list) else [value]
         return " … ".join(text.strip() for text in texts if isinstance(text, str) and text.strip()) or None
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:
@@ -142,8 +142,8 @@ def _label(answer: Answer, forms: Forms, field: str) -> Reading:
     if start < 0:
         return _NONE
     values = list(_values(answer.text, start, field))
-    found = {forms.whole(value) or forms.whole(bare(value)) for value in values} - {()}
-    codes = {code for some in found for code in some}
+    readings = {forms.whole(value) or forms.whole(bare(value)) for value in values} - {()}
+    codes = {code for some in readings for code in some}
     if codes:
         return valid(*codes) if len(codes) == 1 else ambiguous(codes)
     return no_label(f"no field {field}" if not values else "the field holds no label")
@@ -158,9 +158,9 @@ def _value(
         return _NONE
     values = _candidates(answer, start, field)
     readings = [_set(value, forms, codes) if forms else _number(value, level) for value in values]
-    found = list(dict.fromkeys(reading.label for reading in readings if reading.label is not None))
-    if found:
-        return valid(found[0]) if len(found) == 1 else ambiguous(found)
+    labels = list(dict.fromkeys(reading.label for reading in readings if reading.label is not None))
+    if labels:
+        return valid(labels[0]) if len(labels) == 1 else ambiguous(labels)
     return readings[0] if readings else no_label(f"no field {field}")
 
 
@@ -170,10 +170,12 @@ def _spans(answer: Answer, field: str, forms: Forms, codes: tuple[str, ...]) -> 
     if start < 0:
         return _NONE
     values = [*_candidates(answer, start, field)]
-    found = {json.dumps(quoted): quoted for value in values if (quoted := _quoted(value, forms)) is not None}
-    if len(found) > 1:
-        return ambiguous(set_of((label for label, _ in quoted), codes) for quoted in found.values())
-    for written, quotes in found.items():
+    markings = {
+        json.dumps(quoted): quoted for value in values if (quoted := _quoted(value, forms)) is not None
+    }
+    if len(markings) > 1:
+        return ambiguous(set_of((label for label, _ in quoted), codes) for quoted in markings.values())
+    for written, quotes in markings.items():
         return replace(valid(set_of((label for label, _ in quotes), codes)), quote=written)
     return no_label("the field holds no lists of quotes" if values else f"no field {field}")
 
@@ -198,10 +200,10 @@ def _set(value: Any, forms: Forms, codes: tuple[str, ...]) -> Reading:
     given = _listed(value)
     if given is None:
         return no_label("the field holds no list")
-    found = [forms.whole(value) or forms.whole(bare(value)) for value in given]
-    if not all(len(some) == 1 for some in found):
+    labels = [forms.whole(value) or forms.whole(bare(value)) for value in given]
+    if not all(len(some) == 1 for some in labels):
         return no_label("the field holds what is no label")
-    return valid(set_of((some[0] for some in found), codes))
+    return valid(set_of((some[0] for some in labels), codes))
 
 
 def _number(value: Any, level: Level) -> Reading:

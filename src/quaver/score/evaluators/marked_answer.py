@@ -56,12 +56,12 @@ class Choices:
 
     def lone_line(self, text: str) -> tuple[str, ...]:
         """The codes of the last choice that has a line to itself."""
-        found = [
+        lines = [
             match[1]
             for match in (self._lone.finditer(text) if self._lone else ())
             if not match[1].isdigit() or self._is_number(text, match.start(1))
         ]
-        return self.codes[fold(found[-1])] if found else ()
+        return self.codes[fold(lines[-1])] if lines else ()
 
     def _is_number(self, text: str, index: int) -> bool:
         """Whether a digit is a whole number and a choice: not the first digit of 10, 0.5 or 1-5."""
@@ -247,8 +247,8 @@ def _places(marker: re.Pattern[str], text: str) -> Iterator[int]:
     end, window = len(text), _WINDOW
     while end > 0:
         start = max(0, end - window)
-        found = takewhile(lambda match, end=end: match.start() < end, marker.finditer(text, start))  # type: ignore[misc]
-        yield from reversed([match.end() for match in found if _begins_word(text, match.start())])
+        matches = takewhile(lambda match, end=end: match.start() < end, marker.finditer(text, start))  # type: ignore[misc]
+        yield from reversed([match.end() for match in matches if _begins_word(text, match.start())])
         end, window = start, window * 4
 
 

@@ -83,11 +83,11 @@ class LabelMatch:
 def _only(answer: Answer, forms: Forms, explains: bool, takes_first: bool) -> Reading:
     if explains:
         answer = answer.before_explanation()
-    found = forms.distinct(answer)
-    if len(found) < 2:
-        return valid(*found) if found else _NONE
+    labels = forms.distinct(answer)
+    if len(labels) < 2:
+        return valid(*labels) if labels else _NONE
     first = forms.first(answer) if takes_first else ()
-    return valid(first[0], f"the first of {len(found)}") if len(first) == 1 else ambiguous(found)
+    return valid(first[0], f"the first of {len(labels)}") if len(first) == 1 else ambiguous(labels)
 
 
 class Pattern:
@@ -126,10 +126,10 @@ class Pattern:
 
 
 def _by_pattern(answer: Answer, forms: Forms, pattern: str, group: int) -> Reading:
-    found = pl.Series([answer.text], dtype=pl.String).str.extract(pattern, group)[0]
-    if found is None:
+    written = pl.Series([answer.text], dtype=pl.String).str.extract(pattern, group)[0]
+    if written is None:
         return no_label("the pattern matches nowhere")
-    codes = forms.whole(found.strip()) or forms.whole(bare(found))
+    codes = forms.whole(written.strip()) or forms.whole(bare(written))
     return _reading(codes, no_label("what matches is no label"))
 
 

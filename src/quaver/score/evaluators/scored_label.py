@@ -41,15 +41,15 @@ def paired(text: str, mentions: Sequence[Mention], scores: Sequence[Score]) -> M
         return no_label("a label without a score")
     if len(named) == len(distinct) == len(scores):
         # One score for each label: however they alternate, their order is the same.
-        found = dict(zip(distinct, (score.value for score in scores), strict=True))
-        return found if _sums(found) else _NO_SUM
+        by_label = dict(zip(distinct, (score.value for score in scores), strict=True))
+        return by_label if _sums(by_label) else _NO_SUM
     ways = [_beside(text, mentions, scores, behind=behind) for behind in (True, False)]
     whole = [way for way in ways if way is not None and way[0].keys() == distinct.keys()]
     summing = [way for way in whole if _sums(way[0])]
     if not summing:
         return _NO_SUM if whole else no_label("a label without a score of its own")
     nearest = min(apart for _, apart in summing)
-    likely = [found for found, apart in summing if apart == nearest]
+    likely = [numbers for numbers, apart in summing if apart == nearest]
     if any(way != likely[0] for way in likely):
         return ambiguous(distinct, "could each have the other's score")
     return likely[0]
@@ -71,7 +71,7 @@ def _beside(
     None if a label would have two.
     """
     places: list[Mention | Score] = sorted([*mentions, *scores], key=lambda place: place.start)
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     apart = 0
     for earlier, other in pairwise(places):
         mention, score = (earlier, other) if behind else (other, earlier)
@@ -82,9 +82,9 @@ def _beside(
             continue
         apart += bool(_CLAUSE_END.search(gap))
         for code in mention.codes:
-            if found.setdefault(code, score.value) != score.value:
+            if numbers.setdefault(code, score.value) != score.value:
                 return None
-    return found, apart
+    return numbers, apart
 
 
 # It begins with one of three characters, which makes searching fast; what precedes it is checked by

@@ -255,12 +255,12 @@ class Forms:
     def mentions(self, answer: Answer, start: int = 0) -> Sequence[Mention]:
         """Where an answer writes a label, in order of place from a start, negated ones included."""
         if not start and answer.mentions is not None and answer.mentions[0] is self:
-            found: Sequence[Mention] = answer.mentions[1]
-            return found
-        found = [*self._mentions(answer, start)]
+            mentions: Sequence[Mention] = answer.mentions[1]
+            return mentions
+        mentions = [*self._mentions(answer, start)]
         if not start:
-            answer.mentions = self, found
-        return found
+            answer.mentions = self, mentions
+        return mentions
 
     def _mentions(self, answer: Answer, start: int) -> Iterator[Mention]:
         folded, denied, table = answer.folded, -1, self.table
@@ -275,14 +275,16 @@ class Forms:
 
     def _places(self, answer: Answer, start: int) -> list[tuple[int, int, str]]:
         """Where forms stand, negated or not; none overlaps with one before, and the longest comes first."""
-        found: list[tuple[int, int, str]] = []
+        places: list[tuple[int, int, str]] = []
         for pattern, text in ((self._words, answer.folded), (self._letters, answer.text)):
             if pattern is not None:
-                found += [(*match.span(), match[0]) for match in islice(pattern.finditer(text, start), _MOST)]
+                places += [
+                    (*match.span(), match[0]) for match in islice(pattern.finditer(text, start), _MOST)
+                ]
         if self._words is None or self._letters is None:
-            return found
+            return places
         kept, done = [], 0
-        for place in sorted(found, key=lambda place: (place[0], -place[1])):
+        for place in sorted(places, key=lambda place: (place[0], -place[1])):
             if place[0] >= done:
                 done = place[1]
                 kept.append(place)
@@ -305,12 +307,12 @@ class Forms:
         return mention.codes if other is None or other.codes == mention.codes else ()
 
     def _at(self, answer: Answer, start: int) -> Mention | None:
-        found = [
+        mentions = [
             Mention(match.start(), match.end(), self._codes(match[0]))
             for pattern, text in ((self._words, answer.folded), (self._letters, answer.text))
             if pattern and (match := pattern.match(text, start))
         ]
-        return max(found, key=lambda mention: mention.end) if found else None
+        return max(mentions, key=lambda mention: mention.end) if mentions else None
 
     def last(self, answer: Answer) -> Codes:
         """The codes of the last label that an answer mentions; none where it mentions none."""
@@ -319,9 +321,9 @@ class Forms:
             # A form or a negation may be cut where the window begins: these places do not count.
             start = max(0, size - window)
             edge = start + _BEFORE if start else 0
-            found = [m.codes for m in self.mentions(answer, start) if m.codes and m.start >= edge]
-            if found or not start:
-                return found[-1] if found else ()
+            named = [m.codes for m in self.mentions(answer, start) if m.codes and m.start >= edge]
+            if named or not start:
+                return named[-1] if named else ()
             window *= 4
 
     def first(self, answer: Answer) -> Codes:

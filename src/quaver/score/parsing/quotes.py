@@ -68,8 +68,8 @@ class QuotedText:
         quote = quote.strip()
         if (start := next(_occurring(self.text, quote, self._is_edge), None)) is not None:
             return "exact", start, start + len(quote), 1.0
-        if (found := next(self._alike(quote), None)) is not None:
-            return found
+        if (place := next(self._alike(quote), None)) is not None:
+            return place
         parts = [part for part in _ELLIPSIS.split(quote) if _WORD.search(part)]
         if len(parts) > 1:
             return self._in_parts(parts)
@@ -77,37 +77,37 @@ class QuotedText:
 
     def places(self, quotes: Sequence[str]) -> list[Place]:
         """Where several quotes stand: of words that are quoted again, the next place where they occur."""
-        before, found = Counter[str](), list[Place]()
+        before, places = Counter[str](), list[Place]()
         for quote in quotes:
             here = _occurring(self.text, quote, self._is_edge)
             start = next(islice(here, before[quote], None), None) if before[quote] else None
             place = self.place(quote) if start is None else ("exact", start, start + len(quote), 1.0)
-            found.append(place)
+            places.append(place)
             before[quote] += 1
-        return found
+        return places
 
     def _in_parts(self, parts: Sequence[str]) -> Place:
         """The stretch that the parts of a quote with an ellipsis cover, each as near the longest as it is."""
         anchor = max(range(len(parts)), key=lambda at: len(parts[at]))
-        found = {anchor: next(self._alike(parts[anchor]), None) or self._fuzzy(parts[anchor])}
+        placed = {anchor: next(self._alike(parts[anchor]), None) or self._fuzzy(parts[anchor])}
         for at in [*range(anchor - 1, -1, -1), *range(anchor + 1, len(parts))]:
-            _, start, end, _ = found[at + 1 if at < anchor else at - 1]
+            _, start, end, _ = placed[at + 1 if at < anchor else at - 1]
             if start is None or end is None:
                 return INVENTED
             places = [*self._alike(parts[at])]
             before = [place for place in places if (place[2] or 0) <= start]
             behind = [place for place in places if (place[1] or 0) >= end]
             near = before[-1:] if at < anchor else behind[:1]
-            found[at] = next(iter(near or places), None) or self._fuzzy(parts[at])
-        if any(place[1] is None for place in found.values()):
+            placed[at] = next(iter(near or places), None) or self._fuzzy(parts[at])
+        if any(place[1] is None for place in placed.values()):
             return INVENTED
         total = sum(map(len, parts))
-        score = sum(len(parts[at]) * (place[3] or 0.0) for at, place in found.items()) / total
-        how = "fuzzy" if any(place[0] == "fuzzy" for place in found.values()) else "alike"
+        score = sum(len(parts[at]) * (place[3] or 0.0) for at, place in placed.items()) / total
+        how = "fuzzy" if any(place[0] == "fuzzy" for place in placed.values()) else "alike"
         return (
             how,
-            min(place[1] or 0 for place in found.values()),
-            max(place[2] or 0 for place in found.values()),
+            min(place[1] or 0 for place in placed.values()),
+            max(place[2] or 0 for place in placed.values()),
             score,
         )
 
@@ -115,8 +115,8 @@ class QuotedText:
         """Where its letters and digits stand."""
         wanted = _letters(quote)[0]
         if wanted:
-            for found in _occurring(self._letters[0], wanted, self._is_edge_of_letters):
-                yield ("alike", *self._stretch(found, found + len(wanted)), 1.0)
+            for begin in _occurring(self._letters[0], wanted, self._is_edge_of_letters):
+                yield ("alike", *self._stretch(begin, begin + len(wanted)), 1.0)
 
     def _fuzzy(self, quote: str) -> Place:
         """The stretch that is most like it, if it is like enough."""
@@ -192,13 +192,13 @@ def _letters(text: str) -> tuple[str, NDArray[np.intp]]:
         letters = _NOT_IN_WORDS.sub("", folded)
         codes = np.frombuffer(folded.encode("ascii"), np.uint8)
         return letters, np.flatnonzero(_IS_LETTER[codes])
-    found, places = list[str](), list[int]()
+    kept_letters, places = list[str](), list[int]()
     for at, character in enumerate(text):
         for letter in fold(plain(unicodedata.normalize("NFKD", character))):
             if letter.isalnum():
-                found.append(letter)
+                kept_letters.append(letter)
                 places.append(at)
-    return "".join(found), np.array(places, np.intp)
+    return "".join(kept_letters), np.array(places, np.intp)
 
 
 _IS_LETTER = np.array([chr(code).isalnum() for code in range(128)])

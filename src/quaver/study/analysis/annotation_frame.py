@@ -225,8 +225,8 @@ def scan_kept(kept: Path) -> pl.LazyFrame:
     """The annotations that are kept in a file, to be read as they are needed."""
     pl.read_parquet_schema(kept)
     frame = pl.scan_parquet(kept)
-    if found := misfit(frame.collect_schema()):
-        raise pl.exceptions.SchemaError(found)
+    if problem := misfit(frame.collect_schema()):
+        raise pl.exceptions.SchemaError(problem)
     keys = pl.col("model", "variant", "decoding", "item", "repeat", "evaluator", "status")
     if any(frame.select(keys.null_count()).collect().row(0)):
         raise pl.exceptions.SchemaError("a row that does not say of which answer it is")

@@ -73,7 +73,7 @@ def explaining_columns(frame: pl.DataFrame, table: pl.DataFrame, declared: Colle
         ``item``, and a column for each that explains errors of a model, but for those that are declared; of a
         length or a place, whose values are numbers, the part that goes wrong and ``other``.
     """
-    found = dict[str, pl.Series]()
+    columns = dict[str, pl.Series]()
     looked_at = list(traits(table.drop("item")))
     for items, wrong in _wrong(frame):
         known = table.join(pl.DataFrame({"item": items, "wrong": wrong}), on="item", how="left")
@@ -87,8 +87,8 @@ def explaining_columns(frame: pl.DataFrame, table: pl.DataFrame, declared: Colle
             trait = worse[0]
             left = left & ~trait.items
             if trait.column not in declared:
-                found.setdefault(NAMES.get(trait.column, trait.column), _values(table, trait))
-    return table.select("item", *(column.alias(name) for name, column in found.items()))
+                columns.setdefault(NAMES.get(trait.column, trait.column), _values(table, trait))
+    return table.select("item", *(column.alias(name) for name, column in columns.items()))
 
 
 def _values(table: pl.DataFrame, trait: Trait) -> pl.Series:

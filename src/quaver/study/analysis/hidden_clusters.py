@@ -62,9 +62,9 @@ def item_columns(study: StudySource) -> pl.DataFrame:
     return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
 
 
-def doubted(estimates: Sequence[Estimate], found: Sequence[Estimate]) -> list[Estimate]:
+def doubted(estimates: Sequence[Estimate], clusters: Sequence[Estimate]) -> list[Estimate]:
     """The estimates; those whose interval resamples the items of undeclared groups one by one say so."""
-    widest = next(iter(clustered(found)), None)
+    widest = next(iter(clustered(clusters)), None)
     if widest is None:
         return [*estimates]
     column, details = widest.cell["column"], widest.details
@@ -157,8 +157,8 @@ def _copies(study: StudySource) -> list[pl.Series]:
         return []
     try:
         writer = PromptWriter(study.experiment.variants[0], study.experiment.labels)
-        found = with_near_duplicates(items, list(map(writer.text, items)))
+        grouped = with_near_duplicates(items, list(map(writer.text, items)))
     except QuaverError:  # an item has no text, which asking about it reports
         return []
-    names = pl.Series(NEAR_DUPLICATES, [item.groups[NEAR_DUPLICATES] for item in found])
+    names = pl.Series(NEAR_DUPLICATES, [item.groups[NEAR_DUPLICATES] for item in grouped])
     return [names] if names.n_unique() < len(names) else []

@@ -247,8 +247,8 @@ class MeasuredStudy:
         return shares
 
     def _deviating(self, frame: pl.DataFrame) -> list[Estimate]:
-        found = deviations(frame, group=self.group)
-        return [] if found is None else deviation_shares(found)
+        deviating = deviations(frame, group=self.group)
+        return [] if deviating is None else deviation_shares(deviating)
 
     def deviations(self) -> Deviations | None:
         """The answers that deviate from their item's modal label; None without any."""
@@ -485,12 +485,12 @@ class MeasuredFields:
 
     def quality(self) -> Quality:
         """The quality of the answers; of several fields, the worst of each issue."""
-        found: dict[tuple[str, ...], dict[str, Estimate]] = defaultdict(dict)
+        estimates: dict[tuple[str, ...], dict[str, Estimate]] = defaultdict(dict)
         for field, part in self.parts.items():
             for estimate in part.quality():
-                found[estimate.measure, *map(str, estimate.cell.values())][field] = estimate
+                estimates[estimate.measure, *map(str, estimate.cell.values())][field] = estimate
         judged: list[Estimate] = []
-        for (measure, *_), own in found.items():
+        for (measure, *_), own in estimates.items():
             shares = {estimate.number for estimate in own.values()}
             if measure == "unlabelled_answers" and len(shares) > 1:
                 for field, estimate in own.items():

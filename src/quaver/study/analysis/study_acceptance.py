@@ -85,8 +85,8 @@ def acceptance_differences(study: StudySource, frame: pl.DataFrame) -> list[str]
 
 def _rounded(document: Mapping[str, Any]) -> dict[str, Any]:
     """A document with as many digits as sums on any machine agree in."""
-    found: dict[str, Any] = json.loads(json.dumps(document), parse_float=lambda text: round(float(text), 6))
-    return found
+    rounded: dict[str, Any] = json.loads(json.dumps(document), parse_float=lambda text: round(float(text), 6))
+    return rounded
 
 
 def shown_acceptance(study: StudySource, frame: pl.DataFrame) -> dict[str, Any]:

@@ -150,24 +150,24 @@ def with_estimand(
     Where paraphrases are crossed with other factors, they are the prompts. A measure that is taken of every
     prompt is taken of all of them together, where it is to speak of others; what is no sample stays apart.
     """
-    found, sampled = dict(options), sampled_factors(experiment)
+    settled, sampled = dict(options), sampled_factors(experiment)
     wanted = spec.estimand or measure.estimands[0]
     if spec.estimand is None and wanted != "fixed" and not sampled:
-        wanted = found["estimand"] = "fixed"
+        wanted = settled["estimand"] = "fixed"
     elif spec.estimand is not None:
-        found["estimand"] = spec.estimand
+        settled["estimand"] = spec.estimand
     if wanted == "fixed":
-        return spec, found
+        return spec, settled
     apart: list[str] = []
     if sampled:
         levels = experiment.levels
         apart = [name for name, some in levels.items() if len(some) > 1 and name not in sampled]
     if apart:
-        found["columns"] = {"prompt": sampled, **(found.get("columns") or {})}
+        settled["columns"] = {"prompt": sampled, **(settled.get("columns") or {})}
     if spec.by is None and "variant" not in measure.compared(options):
         by = [name for name in spec.columns((), ("variant",)) if name != "variant"]
         spec = spec.model_copy(update={"by": (*by, *apart)})
-    return spec, found
+    return spec, settled
 
 
 # ----------------------------------------------------------------------------------- one measure
@@ -237,16 +237,16 @@ def _or_failed(
         return Measurement(spec.use, plugin, spec.evaluator, spec.options, failed=error)
 
 
-def told_apart(found: list[Measurement]) -> list[Measurement]:
+def told_apart(measurements: list[Measurement]) -> list[Measurement]:
     """The measurements; where one measure is taken under several treatments, cells name the treatment.
 
     Else two conventions of one measure were two numbers of one name and one cell.
     """
     apart = []
-    for measurement in found:
+    for measurement in measurements:
         alike = [
             other
-            for other in found
+            for other in measurements
             if (other.measure, other.evaluator) == (measurement.measure, measurement.evaluator)
         ]
         plugin, named = measurement.plugin, dict[str, str]()
@@ -310,7 +310,7 @@ def _corrected(
     labels, columns = study.experiment.labels, getattr(study.spec.items, "groups", ())
     scored = labels.level == "interval" or labels.are_numbers
     wanted = [name for name in CORRECTED if name != _SCORE or scored] if names is None else names
-    found = []
+    measurements = []
     for name in wanted:
         if name not in CORRECTED or name in known:
             continue
@@ -318,8 +318,8 @@ def _corrected(
         shared = {"labels": labels, "seed": seed, "group": study.spec.group}
         groups = [(column,) for column in columns if name == _SCORE and column in frame.columns]
         for by in ((), *groups):
-            found.append(Measurement(name, registered(name), None, {**shared, "by": by}))
-    return found
+            measurements.append(Measurement(name, registered(name), None, {**shared, "by": by}))
+    return measurements
 
 
 def audit(study: StudySource, frame: pl.DataFrame) -> list[Measurement]:

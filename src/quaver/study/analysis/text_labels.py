@@ -119,8 +119,8 @@ def _chosen(
                 raise UnknownName(column, name, known, where=column)
         if wanted and column in columns:
             frame = rows_with(frame, column, wanted)
-    found = frame.select(name for name in kept if name in columns).collect()
-    if found.is_empty():
+    labels = frame.select(name for name in kept if name in columns).collect()
+    if labels.is_empty():
         raise StoreError(
             "there are no answers to take labels from",
             where=study.where,
@@ -128,7 +128,7 @@ def _chosen(
             found="none",
             fix="collect them first: `quaver run STUDY`",
         )
-    return found
+    return labels
 
 
 def _quotes(frame: pl.DataFrame) -> pl.DataFrame:

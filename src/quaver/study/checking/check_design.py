@@ -214,7 +214,7 @@ def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckO
         **options: Those of `CheckOptions`.
     """
     given: CheckOptions = with_defaults(CheckOptions, options)
-    found = _find_how_written(data, given)
+    decisions = _find_how_written(data, given)
     home, rows = _read(data, given["to"], written_in(given))
     name = rows.path.stem if isinstance(data, Table | str | Path) else home.name
     table, design, functions = _designed(rows, name, given)
@@ -227,7 +227,7 @@ def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckO
     missed = [label for label in table.labels if table.counts[label] and label not in drawn]
     if (place := rows.rows[0].where.rpartition(": row")[0]) not in ("", rows.path.name):
         sheet = place.removeprefix(f"{rows.path.name} (sheet ").removesuffix(")")
-        found.append(
+        decisions.append(
             Decision(
                 "sheet",
                 sheet,
@@ -235,7 +235,7 @@ def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckO
             )
         )
     decided = (
-        *found,
+        *decisions,
         *table.taken,
         *doubts_about(rows, table.text, table.gold),
         *_said(
@@ -258,13 +258,13 @@ def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckO
 
 def _find_how_written(data: Any, given: CheckOptions) -> list[Decision]:
     """Fill in how a text file is written, where it shows that and nobody said it; what is to be checked."""
-    found = how_written(Path(data)) if isinstance(data, str | Path) else {}
+    format_found = how_written(Path(data)) if isinstance(data, str | Path) else {}
     if given["separator"] is None:
-        given["separator"] = found.get("separator")
-    if given["encoding"] is not None or "encoding" not in found:
+        given["separator"] = format_found.get("separator")
+    if given["encoding"] is not None or "encoding" not in format_found:
         return []
-    given["encoding"] = found["encoding"]
-    return [Decision("encoding", found["encoding"], "the file is not UTF-8; --encoding names another")]
+    given["encoding"] = format_found["encoding"]
+    return [Decision("encoding", format_found["encoding"], "the file is not UTF-8; --encoding names another")]
 
 
 def _designed(
@@ -327,15 +327,15 @@ def _read(data: Any, to: str | Path | None, written: Mapping[str, str]) -> tuple
     if isinstance(data, Table | str | Path):
         rows = data.anew() if isinstance(data, Table) else table_of(Path(data), written)
         return Path(to or rows.path.with_name(f"{rows.path.stem}-check")), rows
-    found = items_from(data, where="data")
-    if not found:
+    items = items_from(data, where="data")
+    if not items:
         raise ItemError("there are no texts", where="data", expected="one row or more", found="none")
-    home, content = Path(to or "check"), written_items(found)
+    home, content = Path(to or "check"), written_items(items)
     source = home / name_of_items(content)
     with writing(home):
         home.mkdir(parents=True, exist_ok=True)
         replace_bytes(source, content)
-    return home, Table(source, found)
+    return home, Table(source, items)
 
 
 def _asked_of_model(given: CheckOptions) -> dict[str, Any]:
@@ -437,7 +437,7 @@ def check(data: Any, *, yes: bool = False, **options: Unpack[CheckOptions]) -> C
         QuaverError: A column, a label or a model is not there, or the model costs money and neither ``yes``
             nor ``budget`` agrees to it.
     """
-    found = prepared_check(data, **options)
-    run_agreed(found.study, agreed=yes or bool(options.get("budget")))
-    _ = found.verdict, found.report  # which is written now
-    return found
+    prepared = prepared_check(data, **options)
+    run_agreed(prepared.study, agreed=yes or bool(options.get("budget")))
+    _ = prepared.verdict, prepared.report  # which is written now
+    return prepared

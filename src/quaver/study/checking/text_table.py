@@ -104,32 +104,34 @@ def read_text_table(table: Table, given: CheckOptions) -> TextTable:
     rules = label_rules(given, ())
     fields = named_fields(table, given.get("fields", ()), rules)
     drawn = given.get("hand_labels")
-    found = TextTable(
+    text_table = TextTable(
         len(table.rows), text, item, fields=tuple(replace(field, drawn=drawn) for field in fields)
     )
     try:
-        if not found.fields:
-            found.gold, found.coders = gold, tuple(named.get("coders", ()))
-            _find_labels(table, found, replace(rules, labels=tuple(given.get("labels", ()))))
+        if not text_table.fields:
+            text_table.gold, text_table.coders = gold, tuple(named.get("coders", ()))
+            _find_labels(table, text_table, replace(rules, labels=tuple(given.get("labels", ()))))
     finally:  # who is still to say what the labels are sees the ids
-        found.item = item or id_column(table, "; --id names it" * ("id" in given))
-    found.group, found.compare = group, tuple(named.get("compare", ()))
+        text_table.item = item or id_column(table, "; --id names it" * ("id" in given))
+    text_table.group, text_table.compare = group, tuple(named.get("compare", ()))
     # Find the columns that play no role: those with few values, and those whose values repeat
     rows = len(table.rows)
     sizes = {name: len(table.values(name)) for name in table.free()}
     sizes = {name: n for name, n in sizes.items() if n > 1 and not _holds_dates(table, name)}
-    found.few = tuple(name for name, n in sizes.items() if n <= min(MOST_LABELS, rows // 2))
-    if found.group is None:
-        found.repeating = tuple(name for name, n in sizes.items() if name not in found.few and n <= rows / 2)
+    text_table.few = tuple(name for name, n in sizes.items() if n <= min(MOST_LABELS, rows // 2))
+    if text_table.group is None:
+        text_table.repeating = tuple(
+            name for name, n in sizes.items() if name not in text_table.few and n <= rows / 2
+        )
     order = [*_SHOWN]
     decided = sorted(
         table.taken, key=lambda decision: order.index(decision.role) if decision.role in order else len(order)
     )
-    found.taken = tuple(
+    text_table.taken = tuple(
         replace(decision, role=_SHOWN.get(decision.role, decision.role)) for decision in decided
     )
-    _count_rows(table, found)
-    return found
+    _count_rows(table, text_table)
+    return text_table
 
 
 def _holds_dates(table: Table, name: str) -> bool:
@@ -266,24 +268,24 @@ def _count_rows(table: Table, text_table: TextTable) -> None:
 
 def doubts_about(table: Table, text: str | None, gold: str | None) -> list[Decision]:
     """What a person should know of a table before its texts are asked about, each with what to do."""
-    found = dict[str, str]()
+    doubts = dict[str, str]()
     if table.path.suffix.lower() in (".csv", ".tsv", ".tab"):
         swallowed = sum(_swallowed(row, len(table.columns)) for row in table.rows)
         problem = f"{count(swallowed, 'row')} may have vanished into a text that a quotation mark opened"
-        found |= {problem: "--quote none reads quotation marks as text"} if swallowed else {}
+        doubts |= {problem: "--quote none reads quotation marks as text"} if swallowed else {}
     if text:
         counts = table.counts(text)
         if empty := counts.get("", 0):
             problem = (
                 f"{empty:,} of {count(len(table.rows), 'row')} {'has' if empty == 1 else 'have'} no text"
             )
-            found[problem] = "not asked about; the labelled copy keeps them without a label"
+            doubts[problem] = "not asked about; the labelled copy keeps them without a label"
         if garbled := sum(bool(_GARBLED.search(cell)) for cell in counts):
-            found[f"{garbled:,} texts have signs of a wrong encoding"] = "save the table as UTF-8"
+            doubts[f"{garbled:,} texts have signs of a wrong encoding"] = "save the table as UTF-8"
     if text and gold and (apart := _labelled_twice(table, text, gold)):
         problem = f"{count(apart, 'text')} with different gold labels"
-        found[problem] = "settle them, or accuracy counts some as wrong"
-    return [Decision("table", problem, fix) for problem, fix in found.items()]
+        doubts[problem] = "settle them, or accuracy counts some as wrong"
+    return [Decision("table", problem, fix) for problem, fix in doubts.items()]
 
 
 def _labelled_twice(table: Table, text: str, gold: str) -> int:

@@ -273,15 +273,15 @@ def paraphrases_to_make(
             answer.
         prices: What models cost, by name.
     """
-    found = []
+    drafts = []
     for name, calls, characters, tokens in left:
         read, longest = calls * characters / _CHARACTERS_A_TOKEN, calls * tokens
         cost = expected_cost(calls, read, longest, prices.get(name))
-        found.append(
+        drafts.append(
             f"{calls:,} calls of {name} or more are to make paraphrases: about {round(read):,} tokens "
             f"read, at most {longest:,} written, {in_dollars(cost)}"
         )
-    return tuple(found)
+    return tuple(drafts)
 
 
 def _made(entry: Entry, price: Price | None) -> str:

@@ -243,8 +243,8 @@ class Collecting:
             return 0
         taken: Counter[str] = Counter()
         for name in self._models:
-            while found := reuse(self._requests(name), self._store, self._folders):
-                taken += found  # and once more where calls may follow from what was taken
+            while adopted := reuse(self._requests(name), self._store, self._folders):
+                taken += adopted  # and once more where calls may follow from what was taken
                 if self._following is None:
                     break
         for folder, calls in taken.items():
@@ -330,16 +330,16 @@ def _about_the_longest(requests: Iterator[Request], items: Sequence[Item]) -> li
         return sum(map(len, map(str, items[index].fields.values())))
 
     wanted = set(nlargest(_PILOT, range(len(items)), key=length))
-    found, others = list[Request](), list[Request]()
+    longest, others = list[Request](), list[Request]()
     for request in requests:
         item = request.calls[0].item
-        group = found if item in wanted else others
+        group = longest if item in wanted else others
         wanted.discard(item)
         if len(group) < _PILOT:
             group.append(request.part(request.calls[:1]))
-        if not wanted and len(found + others) >= _PILOT:
+        if not wanted and len(longest + others) >= _PILOT:
             break
-    return [*found, *others][:_PILOT]
+    return [*longest, *others][:_PILOT]
 
 
 def _check_pilot(study: StudyFile, store: Store, model: str, calls: Sequence[Call]) -> None:
@@ -348,9 +348,11 @@ def _check_pilot(study: StudyFile, store: Store, model: str, calls: Sequence[Cal
     Raises:
         ModelError: More than a tenth of them are cut off, filtered, refused or without a label.
     """
-    found = store.answered([call.key for call in calls])
+    answers = store.answered([call.key for call in calls])
     rows = [
-        (call.condition, call.item, call.repeat, found[call.key], None) for call in calls if call.key in found
+        (call.condition, call.item, call.repeat, answers[call.key], None)
+        for call in calls
+        if call.key in answers
     ]
     if not rows:  # the model was given up
         return

@@ -84,9 +84,9 @@ def planned(study: StudyFile, pilot: int, watch: Callable[[Progress], None] | No
         expected = study.with_stand_ins()
         check(expected)
         left, entries = expected.foreseen_paraphrases(), expected.spent_on_paraphrases()
-        found = forecast(expected.plan, expected.models, {}, expected.prices, entries)
-        paraphrases = (*found.paraphrases, *paraphrases_to_make(left, expected.prices))
-        return replace(found, notes=(*found.notes, _STAND_INS), paraphrases=paraphrases)
+        expected_costs = forecast(expected.plan, expected.models, {}, expected.prices, entries)
+        paraphrases = (*expected_costs.paraphrases, *paraphrases_to_make(left, expected.prices))
+        return replace(expected_costs, notes=(*expected_costs.notes, _STAND_INS), paraphrases=paraphrases)
     check(study)
     used: Mapping[str, Mapping[str, float]] = {}
     if study.files.responses.exists():

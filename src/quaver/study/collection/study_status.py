@@ -197,15 +197,15 @@ _LEVELS: Final = 12
 
 def blocked_texts(items: Sequence[Item], store: Store) -> list[str]:
     """A sentence for each model of which the provider blocked texts."""
-    found: dict[str, dict[int, str]] = defaultdict(dict)
+    blocked: dict[str, dict[int, str]] = defaultdict(dict)
     for model, item, words in store.rows(_BLOCKED):
-        found[model][item] = words or ""
+        blocked[model][item] = words or ""
     columns: dict[str, list[str | None]] = {"gold label": [item.gold for item in items]}
     for kind in ("golds", "groups"):
         names = dict.fromkeys(name for item in items for name in getattr(item, kind))
         columns |= {name: [getattr(item, kind).get(name) for item in items] for name in names}
     sentences = []
-    for model, texts in found.items():
+    for model, texts in blocked.items():
         parts = []
         for column, levels in columns.items():
             of, all_of = Counter(levels[item] for item in texts), Counter(levels)
@@ -219,11 +219,11 @@ def blocked_texts(items: Sequence[Item], store: Store) -> list[str]:
 
 def outside(study: StudySource, entries: Sequence[Entry]) -> dict[str, int]:
     """How many stored answers belong to no call of the study, or did before it was packed, by model."""
-    found = Counter(study.left_out)
+    counts = Counter(study.left_out)
     for entry in entries:
         if entry.calls and not (entry.placed or entry.paraphrases):
-            found[entry.model] += entry.calls
-    return dict(found)
+            counts[entry.model] += entry.calls
+    return dict(counts)
 
 
 def outside_study(study: StudySource) -> dict[str, int]:

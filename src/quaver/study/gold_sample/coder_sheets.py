@@ -224,11 +224,13 @@ def gold_differences(source: StudySource, stored: pl.DataFrame) -> list[str]:
         The differences in words; none where there is no sample.
     """
     sample = source.gold_sample
-    found: list[str] = []
+    differences: list[str] = []
     if sample.design:
         again = in_sample(sample.draw, sample.design["seed"])
         if not again.equals(sample.draw["drawn"], check_names=False):
-            found.append("the items of the gold sample are not those that its seed and probabilities draw")
+            differences.append(
+                "the items of the gold sample are not those that its seed and probabilities draw"
+            )
     if not has_sample(source):
         columns = stored.select(GOLD_COLUMNS[1:])
         filled = columns.null_count().sum_horizontal().item() < columns.height * columns.width
@@ -238,4 +240,4 @@ def gold_differences(source: StudySource, stored: pl.DataFrame) -> list[str]:
     kept, own = (frame.select("item", *GOLD_COLUMNS).with_columns(text) for frame in (stored, anew))
     differs = pl.any_horizontal(kept[name].ne_missing(own[name]) for name in GOLD_COLUMNS)
     items = kept.filter(differs)["item"].unique(maintain_order=True).to_list()
-    return found + [f"item {item}: its gold label or its draw differs" for item in items[:20]]
+    return differences + [f"item {item}: its gold label or its draw differs" for item in items[:20]]

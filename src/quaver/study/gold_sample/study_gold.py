@@ -129,14 +129,14 @@ class StudyGold:
         self._source.require("keeps_results")
         self._source.require("has_texts")
         with changing(self._files.home) as change:
-            sample, found = self._next(self._files.sample(), options)
+            sample, drawn = self._next(self._files.sample(), options)
             known = []
             for field in self._fields.values():
                 sample, new, _ = with_labels(sample, known_labels(field, sample))
                 known.append(new)
             self._files.put(change, sample)
-            written = self._written(change, sample, found.round, form)
-        return replace(found, known=min(known), files=tuple(written))
+            written = self._written(change, sample, drawn.round, form)
+        return replace(drawn, known=min(known), files=tuple(written))
 
     def _next(self, sample: GoldSample, options: GoldOptions) -> tuple[GoldSample, GoldRound]:
         """The next round: of several fields a simple sample, which serves all of them alike."""

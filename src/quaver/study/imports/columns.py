@@ -285,7 +285,7 @@ def hand_label_columns(table: Table, rules: LabelRules) -> list[str]:
 
 def _in_few_rows(table: Table, rules: LabelRules) -> list[str]:
     """The columns with few values, each of them twice or more on average, in two of three rows at most."""
-    found = []
+    names = []
     for name in table.free():
         values = table.values(name)
         if not 1 < len(values) <= MOST_LABELS:
@@ -294,8 +294,8 @@ def _in_few_rows(table: Table, rules: LabelRules) -> list[str]:
         given = [text for text in values if text not in missing]
         filled = sum(table.counts(name)[text] for text in given)
         if 1 < len(given) <= min(FEW_LABELS, filled // 2) and 3 * filled <= 2 * len(table.rows):
-            found.append(name)
-    return found
+            names.append(name)
+    return names
 
 
 def label_columns(table: Table, labels: Sequence[str] = (), unlabelled: Sequence[str] = ()) -> list[str]:
@@ -330,13 +330,13 @@ def _alike(table: Table, names: Sequence[str]) -> list[str]:
 
 def _of_labels(table: Table, cells: LabelCells) -> list[str]:
     """The columns whose cells are labels or missing; one with labels for the most part is pointed out."""
-    found = []
+    names = []
     for name in table.free():
         counts = table.counts(name)
         meant = [text for text in table.values(name) if cells.label(text)]
         others = sorted(text for text in table.values(name) if cells.read(text) is None)
         if meant and not others:
-            found.append(table.take("coders", name, BY_VALUES))
+            names.append(table.take("coders", name, BY_VALUES))
             continue
         hits, wrong = (sum(counts[text] for text in texts) for texts in (meant, others))
         if len(meant) > 1 and hits > wrong:
@@ -344,7 +344,7 @@ def _of_labels(table: Table, cells: LabelCells) -> list[str]:
             why = f"{hits:,} of {hits + wrong:,} cells hold these labels; once the others are corrected "
             why += f"({shown}), --gold {shlex.quote(name)} takes them for the true ones"
             table.take("gold label?", name, why)
-    return found
+    return names
 
 
 def read_labels(

@@ -51,10 +51,10 @@ class FieldColumn:
     @property
     def document(self) -> dict[str, Any]:
         """The field's entry in a study file."""
-        found: dict[str, Any] = {"labels": list(self.labels)} if self.labels else {}
-        found |= {"several": True} if self.kind == "set" else {}
-        found |= {"level": self.level} if self.kind in ("scale", "number") else {}
-        return found | {"gold": how_drawn(self.cells, self.drawn)}
+        document: dict[str, Any] = {"labels": list(self.labels)} if self.labels else {}
+        document |= {"several": True} if self.kind == "set" else {}
+        document |= {"level": self.level} if self.kind in ("scale", "number") else {}
+        return document | {"gold": how_drawn(self.cells, self.drawn)}
 
     @property
     def cells(self) -> Any:
@@ -185,8 +185,8 @@ def _wide(table: Table, rules: LabelRules) -> dict[str, FieldColumn]:
         if 0 < cut < len(name) - 1 and marks and all(applies(text) is not None for text in marks):
             stems.setdefault(name[:cut].strip(), {})[name[cut + 1 :].strip()] = name
     also = dict.fromkeys(rules.unlabelled)
-    found = {}
+    fields = {}
     for stem, columns in stems.items():
         if len(columns) > 1 and stem not in table.columns:
-            found[stem] = FieldColumn(stem, "set", tuple(columns), "nominal", columns, also)
-    return found
+            fields[stem] = FieldColumn(stem, "set", tuple(columns), "nominal", columns, also)
+    return fields

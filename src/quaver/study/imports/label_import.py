@@ -200,8 +200,8 @@ def _labels(
     task: dict[str, Any] = {"labels": list(written.labels)}
     if options["level"] not in (None, "nominal"):
         task["level"] = options["level"]
-    found = {"map": written.also, "unlabelled": list(dict.fromkeys(missing))}
-    return task, {name: value for name, value in found.items() if value}
+    label_options = {"map": written.also, "unlabelled": list(dict.fromkeys(missing))}
+    return task, {name: value for name, value in label_options.items() if value}
 
 
 def _written(path: Path, home: Path, document: dict[str, Any], taken: Sequence[Decision]) -> Study:
@@ -253,31 +253,33 @@ def _measures(table: Table, played: Mapping[str, Any], fields: Sequence[FieldCol
     for role in ("repeat", "coder"):
         if role in played and len(table.values(played[role])) > 1:
             several.add(role)
-    found: list[Any] = []
+    measures: list[Any] = []
     if "repeat" in several or "repeats_in_order" in played:
-        found.append("intra_pss")
+        measures.append("intra_pss")
     if any(len(table.values(name)) > 1 for name in variant):
-        found += ["inter_pss", "sensitivity"]
+        measures += ["inter_pss", "sensitivity"]
     if len(variant) > 1 and "temperature" in variant:  # as promptstability has it
         for_each = {"by": ["model", "temperature"]}
-        found.append({"use": "inter_pss", **for_each})
-        found += [{"use": "original_agreement", **for_each}] * ("original" in played)
+        measures.append({"use": "inter_pss", **for_each})
+        measures += [{"use": "original_agreement", **for_each}] * ("original" in played)
     elif len(variant) == 1 and "original" in played:
-        found.append("original_agreement")
+        measures.append("original_agreement")
     people = played.get("coders", ()) if "models" in played else ()
     if "coder" in several or len(played.get("models") or played.get("coders", ())) > 1:
-        found.append("inter_model")
+        measures.append("inter_model")
     if people:
-        found += ["accuracy", "coder_agreement", *["alternative_annotator"] * (len(people) > 2)]
+        measures += ["accuracy", "coder_agreement", *["alternative_annotator"] * (len(people) > 2)]
     if "confidence" in played and (people or "gold" in played):
-        found += ["ece", "brier"]
+        measures += ["ece", "brier"]
     classes = [field.name for field in fields if field.kind != "number"]
     if any(decision.role == "gold" for decision in table.taken):
-        found += [
-            measure for measure in ("accuracy", "consistency")[: 1 if fields else 2] if measure not in found
+        measures += [
+            measure
+            for measure in ("accuracy", "consistency")[: 1 if fields else 2]
+            if measure not in measures
         ]
     if classes:
-        found.append({"use": "label_shares", "field": classes})
+        measures.append({"use": "label_shares", "field": classes})
     elif not fields:
-        found.append("label_shares")
-    return [*found, "compliance"]
+        measures.append("label_shares")
+    return [*measures, "compliance"]

@@ -198,8 +198,8 @@ class FieldLabels:
     @property
     def claims(self) -> dict[str, str]:
         """The verdict of each conclusion in the true labels, by name."""
-        found = corrected_conclusions(self._corrected)
-        return {name: in_true_labels(estimate) for name, estimate in found.items()}
+        claims = corrected_conclusions(self._corrected)
+        return {name: in_true_labels(estimate) for name, estimate in claims.items()}
 
     def columns(self, table: pl.DataFrame, items: Sequence[str], hand: Mapping[str, Any]) -> pl.DataFrame:
         """The new columns of the copy, for rows of the user's table with these items; numbers as numbers.

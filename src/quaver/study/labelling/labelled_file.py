@@ -63,13 +63,13 @@ def hand_labels(
     rows: Sequence[Row], columns: Sequence[str], source: Path, sheet: str | None
 ) -> dict[str, Any]:
     """The cells of a table's columns of hand labels as the file holds them, by their texts in lower case."""
-    found: dict[str, Any] = {}
+    labels: dict[str, Any] = {}
     for name in columns:
         typed = typed_cells(source, sheet, name) if source.suffix.lower() in SPREADSHEETS else {}
         for row in rows:
             if text := row.text(name):
-                found.setdefault(text.casefold(), typed.get(text, row[name]))
-    return found
+                labels.setdefault(text.casefold(), typed.get(text, row[name]))
+    return labels
 
 
 def write_labelled(
@@ -187,12 +187,12 @@ def _with_mark(source: Path, encoding: str) -> str:
     return "utf-8-sig" if is_marked and is_utf8 else encoding
 
 
-def _write_rows(found: Sequence[Any], part: Path, heads: Sequence[str], cells: _Cells) -> None:
+def _write_rows(rows: Sequence[Any], part: Path, heads: Sequence[str], cells: _Cells) -> None:
     """The rows as texts, with the new cells behind them."""
     with part.open("w", encoding="utf-8", newline="") as out:
         writer = csv.writer(out)
-        writer.writerow(map(safe_cell, [*found[0], *heads]))
-        for row in found:
+        writer.writerow(map(safe_cell, [*rows[0], *heads]))
+        for row in rows:
             writer.writerow(map(safe_cell, [*map(row.text, row), *cells[row.number]]))
 
 

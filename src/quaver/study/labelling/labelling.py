@@ -110,7 +110,7 @@ class Labelled(Rows):
     @property
     def acceptance(self) -> Acceptance | None:
         """The accepted labels; with fields, those of the field with the fewest; None without any."""
-        return min(self.accepted.values(), key=lambda found: found.accepted, default=None)
+        return min(self.accepted.values(), key=lambda acceptance: acceptance.accepted, default=None)
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each text, and field."""
@@ -167,8 +167,8 @@ class Labelling:
         """
         design = self.check.experiment
         ids = [variant.id for variant in design.variants]
-        found = chosen_prompts(self._cards, ids, self.options["votes"], anyway=self.options["anyway"])
-        if not found:
+        choices = chosen_prompts(self._cards, ids, self.options["votes"], anyway=self.options["anyway"])
+        if not choices:
             raise QuaverError(
                 "these labels should not be used",
                 where=str(self.check.folder),
@@ -177,8 +177,8 @@ class Labelling:
                 fix=f"{self.verdict.next_step} Or label with --anyway, which the labelled file will say",
             )
         if self.error is not None and not self.options["anyway"]:
-            self._see_that_it_can_be_kept(self.error, found)
-        return found
+            self._see_that_it_can_be_kept(self.error, choices)
+        return choices
 
     def _see_that_it_can_be_kept(self, error: float, choices: Mapping[str, PromptChoice]) -> None:
         """Refuse a promise that the check's gold labels show to be out of reach, before people are asked."""
@@ -251,7 +251,9 @@ class Labelling:
             self.backfill.take(self.second)
         self._take_back()
         accepted = {
-            field.name: found for field in self.fields if (found := field.accepted(self.error)) is not None
+            field.name: acceptance
+            for field in self.fields
+            if (acceptance := field.accepted(self.error)) is not None
         }
         tables = {field.name: field.table(accepted.get(field.name)) for field in self.fields}
         if self.second is not None:

@@ -93,8 +93,8 @@ def fitting_together(path: Path) -> Iterator[None]:
     except QuaverError:
         raise
     except (Exception, pl.exceptions.PanicException) as error:  # polars panics outside of Exception
-        found = f"{type(error).__name__}: {error}"
-        raise _unusable("the parts of this bundle do not fit together", str(path), found) from error
+        reason = f"{type(error).__name__}: {error}"
+        raise _unusable("the parts of this bundle do not fit together", str(path), reason) from error
 
 
 def _part(path: Path) -> Any:
@@ -254,8 +254,8 @@ class Bundle(StudySource):
         path = self.folder / "annotations.parquet"
         with _reading(path):
             frame = read_parquet(path)
-        if found := misfit(frame.schema):
-            raise _misshapen(path, found)
+        if problem := misfit(frame.schema):
+            raise _misshapen(path, problem)
         for name in ("model", "variant", "decoding", "item", "repeat", "evaluator", "status"):
             if frame[name].null_count():
                 raise _misshapen(path, f"the column {name!r} has gaps")

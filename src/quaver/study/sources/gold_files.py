@@ -112,12 +112,12 @@ class GoldFiles:
 
     def digest(self) -> str:
         """Changes with what is kept; empty where there is nothing."""
-        found = blake2b(digest_size=16)
+        digest = blake2b(digest_size=16)
         there = self.there
         for name, path in there.items():
             with _reading(path):
-                found.update(name.encode() + read_file(path))
-        return found.hexdigest() if there else ""
+                digest.update(name.encode() + read_file(path))
+        return digest.hexdigest() if there else ""
 
     def sample(self) -> GoldSample:
         """What is kept, of all fields.
@@ -180,8 +180,8 @@ class GoldFiles:
     def _content(self, path: Path) -> bytes:
         """What is in a file, if it is as it was written."""
         content = read_file(path)
-        found = zlib.crc32(content)
-        if self._sums().get(path.name, found) != found:
+        checksum = zlib.crc32(content)
+        if self._sums().get(path.name, checksum) != checksum:
             raise ValueError(
                 f"its content has changed; if you changed it on purpose, remove {self.folder / _SUMS}"
             )

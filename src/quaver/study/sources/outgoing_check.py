@@ -46,7 +46,7 @@ def check_design(experiment: Experiment) -> None:
             raise _key_in(ItemError, "an item holds", name, f"item {item.id}: {where}", _SENT)
     for variant in experiment.variants:
         texts = (text for _, text in texts_in(asdict(variant)))
-        if name := next((found for text in texts if (found := keys.within(text))), None):
+        if name := next((key_name for text in texts if (key_name := keys.within(text))), None):
             raise _key_in(SpecError, "a variant holds", name, f"variant {variant.id}", _SENT)
 
 

@@ -130,7 +130,7 @@ class KeptParaphrases:
         request = Request(name, prompt, decoding, (), seed, calls)
         self._afford(request)
         engine.prepare(count)
-        found = [response for _, responses in taken(engine, [request]) for response in responses]
+        responses = [response for _, responses in taken(engine, [request]) for response in responses]
         spent: list[dict[str, Any]] = self._document.setdefault("spent", [])
         entry = next((entry for entry in spent if entry["model"] == name and entry["asked"] == model), None)
         if entry is None:
@@ -142,15 +142,15 @@ class KeptParaphrases:
             }
             spent.append(entry)
         entry["last"] = time.time()
-        for response in found:  # as the store adds it up: what a model says nothing of counts as nothing
+        for response in responses:  # as the store adds it up: what a model says nothing of counts as nothing
             entry["calls"] += 1
             entry["errors"] += response.finish == "error"
             entry["prompt_tokens"] += response.prompt_tokens or 0
             entry["cached_tokens"] += response.cached_tokens or 0
-            entry["completion_tokens"] += written(response, len(found))
+            entry["completion_tokens"] += written(response, len(responses))
             entry["thinking_tokens"] += response.thinking_tokens or 0
         self._write()
-        return found
+        return responses
 
     @property
     def spent(self) -> list[dict[str, Any]]:
@@ -180,8 +180,8 @@ class KeptParaphrases:
 def entries_of(spent: Iterable[Mapping[str, Any]]) -> list[Entry]:
     """What was spent on paraphrases, as entries of the ledger; the lock file does not say when."""
     rest = {"reused": None, "served_model": None, "fingerprint": None, "placed": False, "paraphrases": True}
-    found = []
+    entries = []
     for spending in spent:
         known = {name: spending.get(name, 0.0) for name in ("model", "first", "last", *_COUNTS)}
-        found.append(Entry(**rest, **known))  # type: ignore[arg-type]
-    return found
+        entries.append(Entry(**rest, **known))  # type: ignore[arg-type]
+    return entries

@@ -43,11 +43,11 @@ _AT_ONCE = 1000
 
 def prices(spec: StudySpec, models: Mapping[str, Model], source: Positions) -> dict[str, Price | None]:
     """The price of each of a study's models by name; None where unknown."""
-    found = {}
+    prices = {}
     for index, model in enumerate(spec.models):
         where = source.where("models", index, "price")
-        found[model.name] = price_of(model, models.get(model.name), where)
-    return found
+        prices[model.name] = price_of(model, models.get(model.name), where)
+    return prices
 
 
 def price_of(asked: ModelSpec, model: Model | None, where: str = "price") -> Price | None:
@@ -87,9 +87,9 @@ def price_given(text: str) -> float | str | dict[str, float]:
     return {"input": numbers[0], "output": numbers[1]}
 
 
-def check_money(found: Mapping[str, Price | None], spec: StudySpec, source: Positions) -> None:
+def check_money(prices: Mapping[str, Price | None], spec: StudySpec, source: Positions) -> None:
     """A budget of money needs every model's price."""
-    unknown = [name for name, price in found.items() if price is None]
+    unknown = [name for name, price in prices.items() if price is None]
     if spec.budget.money is not None and unknown:
         raise SpecError(
             f"the price of the model {unknown[0]!r} is unknown, so a budget in money cannot be kept",

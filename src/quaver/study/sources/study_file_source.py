@@ -169,16 +169,16 @@ class StudyFile(StudySource):
 
         None where the price is unknown.
         """
-        found: dict[str, Price | None] = dict(self._prices)
+        prices: dict[str, Price | None] = dict(self._prices)
         for spending in self.paraphrases.spent:
             if isinstance(spending["asked"], str):
                 continue
-            found.setdefault(spending["model"], None)
+            prices.setdefault(spending["model"], None)
             with suppress(ModelError):  # what is stored has a price without the key
                 self.plugins.one_model(spending["asked"], self.engines)
         for name, (spec, model) in self.plugins.beside.items():
-            found[name] = price_of(spec, model)
-        return found
+            prices[name] = price_of(spec, model)
+        return prices
 
     @cached_property
     def _prices(self) -> dict[str, Price | None]:

@@ -143,9 +143,9 @@ class Plugins:
                 raise UnknownName("model", asked, models, where=self._rewording(asked))
             return asked, models[asked]
         if "use" not in asked:
-            found = json.dumps(asked, default=str)
+            given = json.dumps(asked, default=str)
             raise SpecError(
-                "this is not a model", where="model", expected="use: and its options", found=found
+                "this is not a model", where="model", expected="use: and its options", found=given
             )
         name = str(asked.get("name", asked.get("model", asked["use"])))
         name = f"{name} beside" if name in models else name
@@ -183,12 +183,12 @@ class Plugins:
     def follow_ups(self, names: Sequence[str] | None = None) -> dict[str, str]:
         """The follow-up of each evaluator that reads one, by the evaluator's name."""
         asked = self._spec.evaluators if names is None else [EvaluatorSpec(use=name) for name in names]
-        found = {}
+        follow_ups = {}
         for index, evaluator in enumerate(asked):
             plugin = registry.load("evaluators", evaluator.use, where=self._source.where("evaluators", index))
             if of := evaluator.of or str(getattr(plugin, "of", "")):
-                found[evaluator.title] = of
-        return found
+                follow_ups[evaluator.title] = of
+        return follow_ups
 
     def with_follow_ups(self) -> StudySpec:
         """The study, with the follow-ups that its evaluators read among its own."""
