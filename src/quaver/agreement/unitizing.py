@@ -41,8 +41,8 @@ def unit_disagreement(marked: Sequence[Stretches], length: float) -> tuple[float
     """
     units = [np.array(sorted(some), np.float64).reshape(-1, 2) for some in marked]
     m, observed = len(units), 0.0
-    for at, unit in enumerate(units):
-        for other in units[at + 1 :]:
+    for index, unit in enumerate(units):
+        for other in units[index + 1 :]:
             # How far apart the stretches of two raters are
             starts, ends = (unit[:, None, end] - other[None, :, end] for end in (0, 1))
             overlap = (unit[:, None, 0] < other[None, :, 1]) & (other[None, :, 0] < unit[:, None, 1])

@@ -172,7 +172,7 @@ def first_difference(there: str, now: str) -> str:
             continue
         start = index - index % 2  # with the words before a number
         one, other = ("".join(part[start : index + 2]) for part in parts)
-        places = (at for at, pair in enumerate(zip_longest(one, other)) if pair[0] != pair[1])
+        places = (index for index, pair in enumerate(zip_longest(one, other)) if pair[0] != pair[1])
         same = next(places, 0)
         shown = slice(max(0, same - _BEFORE), same + _AFTER)
         one, other = (" ".join(text[shown].split()) for text in (one, other))

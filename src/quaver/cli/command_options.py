@@ -197,17 +197,17 @@ def open_both(
     given = functions_of(functions)
     if second is None:
         return Study.open(first, functions=given, field=field), None
-    opened, known = [], set[str]()
+    opened, names = [], set[str]()
     for path in (first, second):
         study = Study.open(path, field=field)
         models = {model.name for model in study.spec.models}
-        known |= models
+        names |= models
         if own := {name: function for name, function in given.items() if name in models}:
             study = Study.open(path, functions=own, field=field)
         opened.append(study)
     for name in given:
-        if name not in known:
-            raise UnknownName("model", name, sorted(known), where="--function")
+        if name not in names:
+            raise UnknownName("model", name, sorted(names), where="--function")
     return opened[0], opened[1]
 
 

@@ -26,9 +26,9 @@ def document_schema(command: str) -> dict[str, Any]:
     {'type': 'integer', 'description': 'calls in it'}
     """
     documents = _documents()
-    known = {*documents} - {"part"}
-    if command not in known:
-        raise UnknownName("command", command, known, where="quaver schema")
+    names = {*documents} - {"part"}
+    if command not in names:
+        raise UnknownName("command", command, names, where="quaver schema")
     own = _object(documents[command])
     for key, commands in _SEVERAL.items():
         if command in commands:

@@ -196,8 +196,8 @@ def guarded(function: SubjectT, error: type[QuaverError] = QuaverError, where: s
         )
         for argument in named:
             if argument not in signature.parameters and not open_ended:
-                known = [parameter for parameter in signature.parameters if parameter not in ("self", "cls")]
-                raise UnknownName("argument", argument, known, where=name)
+                names = [parameter for parameter in signature.parameters if parameter not in ("self", "cls")]
+                raise UnknownName("argument", argument, names, where=name)
         try:
             bound = signature.bind(*given, **named)
         except TypeError as wrong:

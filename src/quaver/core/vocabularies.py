@@ -41,7 +41,7 @@ def check_sides(given: pl.DataFrame, where: str, option: str = "--labels") -> No
         is_own = pl.col("side") == side
         pairs = given.filter(is_own).join(given.filter(~is_own), on="item")
         together = Counter[tuple[str, str]](pairs.select("label", "label_right").rows())
-        left, right = ({pair[at] for pair in together} for at in (0, 1))
+        left, right = ({pair[index] for pair in together} for index in (0, 1))
         if not _do_meet(left, right):
             others = "the others" if len(own) > 2 else next(other for other in own if other != side)
             raise _apart((side, others), (left, right), together.most_common(), where, option)

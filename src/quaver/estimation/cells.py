@@ -227,9 +227,9 @@ def _own(clusters: Ints) -> Ints:
 def _per_item(items: Combined, codes: NDArray[Any], what: str) -> Ints:
     """One code an item, from one a row; -1 for an item that has none."""
     result = np.full(len(items.values), -1, np.int64)
-    known = codes >= 0
-    result[items.codes[known]] = codes[known]
-    clash = known & (result[items.codes] != codes)
+    defined = codes >= 0
+    result[items.codes[defined]] = codes[defined]
+    clash = defined & (result[items.codes] != codes)
     if clash.any():
         item = items.values[int(items.codes[int(np.argmax(clash))])]
         raise MeasureError(

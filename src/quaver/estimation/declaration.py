@@ -375,10 +375,10 @@ class Measure(Declared):
             MeasureError: The frame or an option cannot be used.
         """
         # The function's own options, as it takes them
-        known = [name for name in self.__signature__.parameters if name != "annotations"]
+        names = [name for name in self.__signature__.parameters if name != "annotations"]
         for name in options:
-            if name not in known:
-                raise UnknownName("argument", name, known, where=self.name)
+            if name not in names:
+                raise UnknownName("argument", name, names, where=self.name)
         defaults = {
             name: parameter.default
             for name, parameter in self.__signature__.parameters.items()

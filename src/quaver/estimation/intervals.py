@@ -263,14 +263,14 @@ def none_goes_far(values: Floats, unit: str, level: float) -> tuple[IntervalWarn
     >>> none_goes_far(np.array([1.0] * 90 + [0.9] * 9 + [0.0]), "item", 0.95)
     ()
     """
-    known = values[np.isfinite(values)]
-    if known.size < 2:
+    defined = values[np.isfinite(values)]
+    if defined.size < 2:
         return ()
-    loss = np.abs(known - np.round(known.mean()))
+    loss = np.abs(defined - np.round(defined.mean()))
     if not loss.any() or loss.max() >= 0.5:
         return ()
-    bound = clopper_pearson(0, known.size, level).high
-    if bound <= _SURPRISE * 1.96 * float(known.std(ddof=1)) / known.size**0.5:
+    bound = clopper_pearson(0, defined.size, level).high
+    if bound <= _SURPRISE * 1.96 * float(defined.std(ddof=1)) / defined.size**0.5:
         return ()
     return (
         IntervalWarning(

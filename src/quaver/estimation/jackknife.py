@@ -309,14 +309,14 @@ class Jackknife:
         >>> Jackknife(0.6, left, Units(6)).moving  # the first has no part in it
         1
         """
-        known = np.sort(self.left[np.isfinite(self.left)])
-        undefined = self.left.size - known.size
-        known = known[np.abs(known - self.point) > 1e-13 * max(1.0, abs(self.point))]
-        if not known.size:
+        defined = np.sort(self.left[np.isfinite(self.left)])
+        undefined = self.left.size - defined.size
+        defined = defined[np.abs(defined - self.point) > 1e-13 * max(1.0, abs(self.point))]
+        if not defined.size:
             return undefined
-        near = max(1e-12, float(known[-1] - known[0]) / 10)
-        alike = np.searchsorted(known, known + near, "right") - np.arange(known.size)
-        return undefined + known.size - int(alike.max())
+        near = max(1e-12, float(defined[-1] - defined[0]) / 10)
+        alike = np.searchsorted(defined, defined + near, "right") - np.arange(defined.size)
+        return undefined + defined.size - int(alike.max())
 
     def as_z(self) -> Jackknife:
         """Fisher's z = artanh of a correlation; of 1 and -1 those of numbers next to them."""

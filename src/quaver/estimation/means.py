@@ -23,14 +23,14 @@ def quotient(above: NDArray[Any], below: NDArray[Any], least: float = 0.0) -> Fl
 
 def of_known(values: Floats) -> Ratio:
     """The mean over items of each column, of the items that have a number there."""
-    known = np.isfinite(values)
-    return Ratio(np.where(known, values, 0.0), known.astype(np.float64))
+    defined = np.isfinite(values)
+    return Ratio(np.where(defined, values, 0.0), defined.astype(np.float64))
 
 
 def mean_defined(values: Floats) -> Floats:
     """Row means over what is not NaN; NaN for a row without."""
-    known = np.isfinite(values)
-    return quotient(np.where(known, values, 0.0).sum(1), known.sum(1))
+    defined = np.isfinite(values)
+    return quotient(np.where(defined, values, 0.0).sum(1), defined.sum(1))
 
 
 def over_strata(statistic: Weighted) -> Weighted:

@@ -51,15 +51,17 @@ def treatment(missing: Missing) -> str:
 def judge(cell: Cell, missing: Missing = "wrong") -> Judged:
     """Judge a cell's answers by its gold labels."""
     gold = cell.gold_codes
-    known = (gold >= 0)[:, None, None]
-    answered = (cell.codes >= 0) & known
-    asked = answered | (cell.unanswered & known) if missing == "wrong" else answered
-    excluded = {"item without gold": int((~known).sum())} if not known.all() else {}
-    if missing == "drop" and (bare := int((cell.unanswered & known).sum())):
+    defined = (gold >= 0)[:, None, None]
+    answered = (cell.codes >= 0) & defined
+    asked = answered | (cell.unanswered & defined) if missing == "wrong" else answered
+    excluded = {"item without gold": int((~defined).sum())} if not defined.all() else {}
+    if missing == "drop" and (bare := int((cell.unanswered & defined).sum())):
         excluded["unanswered"] = bare
     reason = None
     if not asked.any():
-        reason = "no annotations" if not cell.items else "no gold labels" if not known.any() else "no answers"
+        reason = (
+            "no annotations" if not cell.items else "no gold labels" if not defined.any() else "no answers"
+        )
     return Judged((cell.codes == gold[:, None, None]) & answered, asked, excluded, reason)
 
 

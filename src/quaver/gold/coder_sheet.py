@@ -179,7 +179,9 @@ def _workbook(sheet: Sheet, stem: str) -> dict[str, bytes]:
     for index, column in enumerate(columns):
         if column in sheet.fields and kind_of(sheet.fields[column].labels) == "label":
             lines = [
-                at for at, (own, code, *_) in enumerate(codebook, _CODES_FROM + 2) if own == column and code
+                index
+                for index, (own, code, *_) in enumerate(codebook, _CODES_FROM + 2)
+                if own == column and code
             ]
             source = f"=Codes!$B${lines[0]}:$B${lines[-1]}"
             choices = {"validate": "list", "source": source, "error_type": "warning"}

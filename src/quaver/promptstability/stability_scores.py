@@ -253,10 +253,10 @@ def check_columns(frame: Any, wanted: Sequence[str], where: str) -> None:
     Raises:
         UnknownName: One is missing.
     """
-    known = list(map(str, frame.columns))
+    names = list(map(str, frame.columns))
     for name in wanted:
-        if name not in known:
-            raise UnknownName("column", name, known, where=where)
+        if name not in names:
+            raise UnknownName("column", name, names, where=where)
 
 
 def summaries_of_repeats(

@@ -450,14 +450,14 @@ def open_studies(
     file = list_of_studies(Path(path)) or Path(path)
     given = dict(functions or {})
     studies: dict[str, Study] = {}
-    known: set[str] = set()
+    names: set[str] = set()
     for name, described in studies_in(file).items():
         studies[name] = Study.open(described, small=small)
         models = {model.name for model in studies[name].spec.models}
-        known |= models
+        names |= models
         if own := {model: call for model, call in given.items() if model in models}:
             studies[name] = Study.open(described, functions=own, small=small)
     for name in given:
-        if name not in known:
-            raise UnknownName("model", name, sorted(known), where="functions")
+        if name not in names:
+            raise UnknownName("model", name, sorted(names), where="functions")
     return studies

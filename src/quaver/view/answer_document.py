@@ -104,8 +104,8 @@ def _neighbours(study: ViewedStudy, view: GridView, row: int, column: int) -> di
     if place is None:
         return None
 
-    def item(at: int) -> str | None:
-        return study.snapshot.ids[int(view.rows[at])] if 0 <= at < len(view.rows) else None
+    def item(index: int) -> str | None:
+        return study.snapshot.ids[int(view.rows[index])] if 0 <= index < len(view.rows) else None
 
     right = column + 1 if column + 1 < study.snapshot.width else None
     left = column - 1 if column else None
@@ -196,7 +196,7 @@ def _markings(text: str, cells: pl.DataFrame, column: int) -> list[dict[str, Any
 
 def _parts(text: str, spans: Sequence[Span]) -> list[tuple[str, list[str]]]:
     """A text in parts, each with the labels of the spans that cover it; long parts without any are cut."""
-    ends = {min(at, len(text)) for span in spans for at in (span.start, span.end)}
+    ends = {min(index, len(text)) for span in spans for index in (span.start, span.end)}
     found = []
     for start, end in pairwise(sorted({0, len(text), *ends})):
         labels = [span.label for span in spans if span.start <= start and end <= span.end]

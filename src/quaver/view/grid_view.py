@@ -93,7 +93,7 @@ class GridView:
 
     def answers(self, window: slice) -> pl.DataFrame:
         """Some of the matching answers by row and column, with ``place``, their row in the view."""
-        first, last = (self._ends.search_sorted(at, "right") for at in (window.start, window.stop))
+        first, last = (self._ends.search_sorted(index, "right") for index in (window.start, window.stop))
         before = int(self._ends[first - 1]) if first else 0
         placed = self._placed(slice(first, last + 1)).filter("matches").sort("place", "column").collect()
         some = placed.slice(window.start - before, window.stop - window.start)

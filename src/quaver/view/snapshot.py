@@ -88,14 +88,14 @@ class Design:
             for condition in self.conditions
             for repeat in range(condition.repeats)
         ]
-        return tuple(Column(at, *place) for at, place in enumerate(names))
+        return tuple(Column(index, *place) for index, place in enumerate(names))
 
     @cached_property
     def column_of_call(self) -> dict[tuple[int, int], int]:
         """The number of a column by the number of its condition and the repeat."""
         calls = [
-            (at, repeat)
-            for at, condition in enumerate(self.conditions)
+            (index, repeat)
+            for index, condition in enumerate(self.conditions)
             for repeat in range(condition.repeats)
         ]
         return {call: column for column, call in enumerate(calls)}

@@ -104,12 +104,12 @@ class ViewedStudy:
 
     def evaluator(self, name: str) -> int:
         """The number of an evaluator; the first if none is named."""
-        known = self.snapshot.design.evaluators
+        names = self.snapshot.design.evaluators
         if not name:
             return 0
-        if name not in known:
-            raise UnknownName("evaluator", name, known, where="e")
-        return known.index(name)
+        if name not in names:
+            raise UnknownName("evaluator", name, names, where="e")
+        return names.index(name)
 
     def view(self, query: str = "", evaluator: str = "", sort: str = "item") -> GridView:
         """A view of the grid."""

@@ -97,8 +97,8 @@ def locked(experiment: Experiment, options: CanaryOptions, seed: int) -> Canary:
     writers = [PromptWriter(variant, experiment.labels) for variant in variants]
     pool: list[tuple[str, str, str]] = []
     for lap in range(len(variants)):
-        for turn, at in enumerate(order[: options.prompts * options.parts - len(pool)]):
-            variant, item = (turn + lap) % len(variants), items[int(at)]
+        for turn, index in enumerate(order[: options.prompts * options.parts - len(pool)]):
+            variant, item = (turn + lap) % len(variants), items[int(index)]
             pool.append((item.id, variants[variant].id, _seen(writers[variant], item)))
     return Canary(options, pool)
 

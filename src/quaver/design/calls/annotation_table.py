@@ -130,7 +130,7 @@ def _cells(spec: AnnotationsSpec, rows: Sequence[Row]) -> pl.DataFrame:
     frame = pl.DataFrame(
         {
             "row": range(len(rows)),
-            "item": texts(spec.item) if spec.item else [str(at) for at in range(1, len(rows) + 1)],
+            "item": texts(spec.item) if spec.item else [str(index) for index in range(1, len(rows) + 1)],
             "model": texts(spec.coder, IMPORTED),
             "variant": [",".join(own) for own in zip(*levels, strict=True)]
             if levels
@@ -191,8 +191,8 @@ def _variants(
         seen[column] = pl.Series([text or "none" for text in column_texts(rows, column)])[cells["row"]]
     distinct = pl.DataFrame(seen).unique(pl.exclude(""), keep="first", maintain_order=True)
     firsts: dict[str, Row] = {}
-    for at, name in distinct.select("", " ").iter_rows():
-        first, row = firsts.setdefault(name, rows[at]), rows[at]
+    for index, name in distinct.select("", " ").iter_rows():
+        first, row = firsts.setdefault(name, rows[index]), rows[index]
         if moved := next((column for column in said if row.text(column) != first.text(column)), None):
             raise ItemError(
                 f"the variant {name!r} has two values of {moved!r}",
@@ -285,8 +285,8 @@ def _readings(
     reader = LabelCells(labels.labels, spec.map, spec.unlabelled, labels.level)
     result = {text: reader.read(text) for text in cells["text"].unique(maintain_order=True)}
     if outside := [text for text, read in result.items() if read is None]:
-        at, item, coder = cells.filter(text=outside[0]).select("row", "item", "model").row(0)
-        where = f"{rows[at].where}: {spec.label or coder}"
+        index, item, coder = cells.filter(text=outside[0]).select("row", "item", "model").row(0)
+        where = f"{rows[index].where}: {spec.label or coder}"
         raise outside_label_set(f"the label of item {item!r}", where, outside, labels.codes, _FIX)
     return [result[text] or NOTHING for text in cells["text"]]
 
@@ -295,7 +295,7 @@ def _readings_of(
     gold: GoldSpec, name: str, labels: LabelSet, cells: pl.DataFrame, rows: Sequence[Row], source: Positions
 ) -> list[Reading]:
     """The meaning of every cell of a field's labels: a label, a set of them, or a number."""
-    places = [Item(item, rows[at]) for at, item in cells.select("row", "item").iter_rows()]
+    places = [Item(item, rows[index]) for index, item in cells.select("row", "item").iter_rows()]
     golds = gold_labels(places, gold, labels, rows[0], source, ("annotations", "fields", name))
     readings = []
     for item, label in zip(places, golds, strict=True):

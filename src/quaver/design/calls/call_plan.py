@@ -334,7 +334,7 @@ class WorkOrder:
         rows = []
         for index, writer in enumerate(self._writers):
             number = numbers.setdefault(writer.text_key, len(numbers))
-            first, last = (joined(writer.write(self._items[at], _ANY_TEXT)) for at in (0, -1))
+            first, last = (joined(writer.write(self._items[index], _ANY_TEXT)) for index in (0, -1))
             head = first[: _shared(first, last)].partition(_ANY_TEXT)[0]
             item = self._items[0]
             rows.append((head, number, joined(writer.write(item, writer.text(item))), index))

@@ -66,10 +66,10 @@ def sampled(
     """The variants that the study's ``sample`` names, or draws: the first one and others at random."""
     size = spec.sample
     if isinstance(size, tuple):
-        known = {variant.id: variant for variant in variants}
+        names = {variant.id: variant for variant in variants}
         for index, name in enumerate(size):
-            if name not in known:
-                raise UnknownName("variant", name, known, where=source.where("sample", index))
+            if name not in names:
+                raise UnknownName("variant", name, names, where=source.where("sample", index))
         return [variant for variant in variants if variant.id in size], []
     if size is None or size >= len(variants):
         return list(variants), []

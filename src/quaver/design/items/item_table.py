@@ -169,7 +169,7 @@ def with_near_duplicates(items: Sequence[Item], texts: Sequence[str]) -> list[It
     """The items, each in the group of those whose texts are the same but for punctuation or a few words."""
     words = [{*_NOT_A_WORD.sub(" ", text.casefold()).split()} for text in texts]
     used = Counter(word for text in words for word in text)
-    rank = {word: at for at, word in enumerate(sorted(used, key=lambda word: (used[word], word)))}
+    rank = {word: index for index, word in enumerate(sorted(used, key=lambda word: (used[word], word)))}
     first = _first_alike([sorted(map(rank.__getitem__, text)) for text in words])
     sizes, numbers = Counter(first), dict[int, int]()
     grouped = []
@@ -187,10 +187,10 @@ def _first_alike(texts: Sequence[list[int]]) -> list[int]:
     """
     first, having, seen = [*range(len(texts))], defaultdict[int, list[int]](list), list[set[int]]()
 
-    def root(at: int) -> int:
-        while first[at] != at:
-            at = first[at]
-        return at
+    def root(index: int) -> int:
+        while first[index] != index:
+            index = first[index]
+        return index
 
     for at, text in enumerate(texts):
         rarest, own = text[: len(text) - ceil(_ALIKE * len(text)) + 1] or [-1], {*text}
@@ -203,4 +203,4 @@ def _first_alike(texts: Sequence[list[int]]) -> list[int]:
         for word in rarest:
             having[word].append(at)
         seen.append(own)
-    return [root(at) for at in first]
+    return [root(index) for index in first]

@@ -63,7 +63,7 @@ def table_records(records: Sequence[Placed]) -> list[Placed]:
     """The records as rows; of a log of lm-evaluation-harness or OpenAI's evals, what a table needs of it."""
     first = records[0][1] if records else {}
     if {"doc_id", "filtered_resps"} <= first.keys():
-        return [(at, _of_harness(record)) for at, record in records]
+        return [(index, _of_harness(record)) for index, record in records]
     if isinstance(first.get("spec"), dict) and "completion_fns" in first["spec"]:
         return _of_evals(first["spec"], records[1:])
     return list(records)
@@ -101,12 +101,12 @@ def _of_evals(spec: Mapping[str, Any], events: Sequence[Placed]) -> list[Placed]
     [(0, {'item': 'a.1', 'model': 'gpt-4o', 'text': 'Is it good?', 'answer': 'yes', 'gold': 'yes'})]
     """
     model, rows = ",".join(map(str, spec["completion_fns"])), dict[str, Placed]()
-    for at, event in events:
+    for index, event in events:
         data = event.get("data")
         if "sample_id" not in event or not isinstance(data, dict):
             continue
         empty = {"item": event["sample_id"], "model": model, "text": None, "answer": None, "gold": None}
-        _, row = rows.setdefault(event["sample_id"], (at, empty))
+        _, row = rows.setdefault(event["sample_id"], (index, empty))
         prompt = data.get("prompt")
         if isinstance(prompt, list) and prompt and isinstance(prompt[-1], dict):
             prompt = prompt[-1].get("content")

@@ -123,10 +123,10 @@ def read_rows(
 
 def further_headers(rows: Sequence[Mapping[str, Any]]) -> int:
     """How many of a table's first two rows are Qualtrics' further headers: questions, and names."""
-    for at, row in enumerate(rows):
+    for index, row in enumerate(rows):
         cells = [cell for cell in row.values() if isinstance(cell, str) and cell]
         if cells and 2 * sum(cell.startswith('{"ImportId"') for cell in cells) > len(cells):
-            return at + 1
+            return index + 1
     return 0
 
 
@@ -315,7 +315,7 @@ def _json(path: Path, _: dict[str, Any]) -> list[Row]:
 
 
 def _rows_of(records: list[tuple[int, dict[str, Any]]], file: str, place: str) -> list[Row]:
-    rows = [Row(record.items(), file, f"{place}{at}") for at, record in table_records(records)]
+    rows = [Row(record.items(), file, f"{place}{index}") for index, record in table_records(records)]
     columns = dict.fromkeys(name for row in rows for name in row)
     odd = next((name for name in columns if _HALF.search(name)), None)
     if odd is not None:

@@ -68,15 +68,15 @@ def model_of_name(text: str, where: str = "model") -> dict[str, Any]:
     {'name': 'mine', 'use': 'llamacpp', 'model': 'models/mine.gguf'}
     """
     provider, slash, model = text.partition("/")
-    known = providers()
-    use = known.get(provider) if slash and model else None
+    names = providers()
+    use = names.get(provider) if slash and model else None
     if use is not None and provider not in _PRESETS:
         return {"name": _short(model), "use": use, "model": model}
     if (text and not slash) or text.lower().endswith(".gguf"):
         return {"name": _short(text), "use": "llamacpp", "model": text}
     if use is None:
         fix = "write PROVIDER/MODEL, such as openai/gpt-5-mini"
-        raise UnknownName("provider", provider, known, where=where, fix=fix)
+        raise UnknownName("provider", provider, names, where=where, fix=fix)
     return {"name": _short(model), "use": use, "preset": _PRESETS[provider], "model": model}
 
 

@@ -150,13 +150,13 @@ def _less_token(cell: Cell, stated: Floats, token: Floats, bins: int) -> tuple[E
 
 def _statistic(cell: Cell, kind: str, answers: Graded, details: Mapping[str, float | None]) -> Statistic:
     """The statistic of one of the measures, without its value."""
-    known = {name: value for name, value in details.items() if value is None or np.isfinite(value)}
+    defined = {name: value for name, value in details.items() if value is None or np.isfinite(value)}
     count = np.bincount(answers.item, minlength=answers.items)
     return Statistic(
         part=f"_{kind}",
         method=f"{_KINDS[kind]}, on the answers whose confidence was parsed",
         excluded=answers.excluded,
-        details={"answers": answers.right.size, **known},
+        details={"answers": answers.right.size, **defined},
         n=count > 0,
         reason=answers.reason,
     )

@@ -101,9 +101,11 @@ class GoldCell:
 
 def filled(each: Floats) -> Floats:
     """Numbers of items by prompt, averaged over prompts; where an item has none, the mean of the others."""
-    known = np.isfinite(each)
-    mean = quotient(np.where(known, each, 0.0).sum(1), known.sum(1))
-    return np.where(np.isfinite(mean), mean, np.nan_to_num(mean)[known.any(1)].mean() if known.any() else 0.0)
+    defined = np.isfinite(each)
+    mean = quotient(np.where(defined, each, 0.0).sum(1), defined.sum(1))
+    return np.where(
+        np.isfinite(mean), mean, np.nan_to_num(mean)[defined.any(1)].mean() if defined.any() else 0.0
+    )
 
 
 def gold_cells(data: MeasureInput, *, numbers: tuple[str, ...] = ()) -> Iterator[GoldCell]:
@@ -127,12 +129,12 @@ def gold_cells(data: MeasureInput, *, numbers: tuple[str, ...] = ()) -> Iterator
         rows = cell.rows.max((1, 2), initial=-1)
         probability = frame["gold_probability"].gather(rows).cast(pl.Float64).fill_null(np.nan).to_numpy()
         drawn = frame["gold_drawn"].gather(rows).fill_null(value=False).to_numpy()
-        known = np.isfinite(probability) & (probability > 0)
+        defined = np.isfinite(probability) & (probability > 0)
         gold, counts = cell.gold_codes, cell.counts()
         excluded = {
-            "not in the sampled population": int((~known).sum()),
+            "not in the sampled population": int((~defined).sum()),
             "gold label outside the sample": int((~drawn & (gold >= 0)).sum()),
-            "drawn, without a gold label yet": int((drawn & known & (gold < 0)).sum()),
+            "drawn, without a gold label yet": int((drawn & defined & (gold < 0)).sum()),
         }
         strata = (
             _strata(frame["gold_stratum"].gather(rows), probability)
@@ -142,7 +144,7 @@ def gold_cells(data: MeasureInput, *, numbers: tuple[str, ...] = ()) -> Iterator
         yield GoldCell(
             cell,
             quotient(counts, counts.sum(2, keepdims=True)),
-            np.where(drawn & known, gold, -1),
+            np.where(drawn & defined, gold, -1),
             probability,
             strata,
             excluded,
@@ -152,10 +154,10 @@ def gold_cells(data: MeasureInput, *, numbers: tuple[str, ...] = ()) -> Iterator
 def _strata(column: pl.Series, probability: Floats) -> Ints | None:
     """The strata of which fixed numbers were drawn; None of one, and where items were drawn by themselves."""
     codes = encode(column, "gold_stratum").codes
-    known = np.isfinite(probability)
-    if not known.any() or codes[known].min() < 0 or np.ptp(codes[known]) == 0:
+    defined = np.isfinite(probability)
+    if not defined.any() or codes[defined].min() < 0 or np.ptp(codes[defined]) == 0:
         return None
-    chances = pl.DataFrame({"stratum": codes[known], "chance": probability[known]}).group_by("stratum")
+    chances = pl.DataFrame({"stratum": codes[defined], "chance": probability[defined]}).group_by("stratum")
     spread = chances.agg(pl.col("chance").max() - pl.col("chance").min())["chance"]
     return codes.astype(np.int64) if float(spread.max() or 0.0) < 1e-9 else None  # type: ignore[arg-type]
 

@@ -86,9 +86,9 @@ def _hamming(cell: Cell) -> Statistic:
 def _beside(cell: Cell, asked: Ints, right: int) -> dict[str, Any]:
     """What guessing gives, and the accuracy under either treatment of answers without a label."""
     gold = cell.gold_codes
-    known = gold >= 0
-    answered, bare = (int(marked[known].sum()) for marked in (cell.codes >= 0, cell.unanswered))
-    truths = np.bincount(gold[known & (asked > 0)], minlength=len(cell.labels))
+    defined = gold >= 0
+    answered, bare = (int(marked[defined].sum()) for marked in (cell.codes >= 0, cell.unanswered))
+    truths = np.bincount(gold[defined & (asked > 0)], minlength=len(cell.labels))
     return {
         "chance": 1 / len(cell.labels),
         "majority": float(truths.max() / truths.sum()),

@@ -82,18 +82,18 @@ def evaluator_flips(
 
 def pairs_of(parts: Sequence[Cell], first: str | None, second: str | None) -> list[tuple[str, str]]:
     """The evaluators to compare: a first one with one or all of the others."""
-    known = sorted({name for cell in parts for name in cell.raters})
+    names = sorted({name for cell in parts for name in cell.raters})
     for role, name in (("first", first), ("second", second)):
-        if name is not None and name not in known:
-            every = " ".join(f"--evaluator {each}" for each in (*known, name))
+        if name is not None and name not in names:
+            every = " ".join(f"--evaluator {each}" for each in (*names, name))
             fix = f"read the answers with it, too: `quaver rescore STUDY {every}`"
-            raise UnknownName("evaluator", name, known, where=role, fix=fix)
+            raise UnknownName("evaluator", name, names, where=role, fix=fix)
     if first is not None and first == second:
         raise MeasureError(
             "an evaluator is compared with itself", where="second", expected="another", found=first
         )
-    reference = first or next((name for name in known if name != second), None)
-    others = [second] if second else [name for name in known if name != reference]
+    reference = first or next((name for name in names if name != second), None)
+    others = [second] if second else [name for name in names if name != reference]
     return [(reference, other) for other in others] if reference else []
 
 

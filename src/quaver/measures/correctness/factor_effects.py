@@ -180,9 +180,9 @@ def _contrasted(under: Weighted, contrasts: Floats) -> Weighted:
 
     def contrasted(weights: Floats) -> Floats:
         values = under(weights)
-        known = np.isfinite(values)
-        lost = ~known @ (contrasts != 0).T
-        return np.where(lost, np.nan, np.where(known, values, 0) @ contrasts.T)
+        defined = np.isfinite(values)
+        lost = ~defined @ (contrasts != 0).T
+        return np.where(lost, np.nan, np.where(defined, values, 0) @ contrasts.T)
 
     return contrasted
 
@@ -197,8 +197,8 @@ def _outcomes(
         """How many answers are kept, by item and level (and label)."""
         labels, code = (1, np.int64(0)) if label is None else (size, label)
         counted = kept & (place >= 0) & (np.asarray(code) >= 0)
-        at = (items * levels + place) * labels + code
-        counts = np.bincount(at[counted], minlength=len(items) * levels * labels).astype(np.float64)
+        index = (items * levels + place) * labels + code
+        counts = np.bincount(index[counted], minlength=len(items) * levels * labels).astype(np.float64)
         return counts.reshape(len(items), levels, *(() if label is None else (size,)))
 
     asked = sums((cell.codes >= 0) | cell.unanswered)

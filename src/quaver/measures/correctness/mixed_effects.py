@@ -202,7 +202,7 @@ def _estimates(
     )
     yield _within(fixed, *(whole.ends(-1, critical**2) if profiled else _EVERYWHERE))
     if only is not None:
-        tested = [at for at, name in enumerate(names) if name not in only[0]]
+        tested = [index for index, name in enumerate(names) if name not in only[0]]
         chi2 = max(0.0, 2 * (whole.log_likelihood - only[1].log_likelihood))
         about = {"df": len(tested), "p_chi2": float(special.chdtrc(len(tested), chi2))}
         method = f"{blank.method}: likelihood-ratio χ² of the interactions together"

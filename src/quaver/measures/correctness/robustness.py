@@ -302,13 +302,13 @@ def _differences(
     own = quotient(right, asked)
     other = _others(own) if reference is None else own[:, [names.index(reference)]]
     apart = own - other
-    known = np.isfinite(apart)
+    defined = np.isfinite(apart)
     under = of_known(apart)
     single = bool((asked <= 1).all()) and (reference is not None or len(names) == 2)
     for index, name in enumerate(names):
         if name == reference:
             continue
-        some = known[:, index]
+        some = defined[:, index]
         difference = replace(statistic, where=cell.strata[index], n=some)
         if not some.any():
             yield replace(difference, reason="no items that both answered")
@@ -335,10 +335,10 @@ def _differences(
 
 def _others(own: Floats) -> Floats:
     """The mean over the other columns, of those that are defined."""
-    known = np.isfinite(own)
-    total, count = np.where(known, own, 0).sum(1, keepdims=True), known.sum(1, keepdims=True)
-    left = count - known
-    rest = total - np.where(known, own, 0)
+    defined = np.isfinite(own)
+    total, count = np.where(defined, own, 0).sum(1, keepdims=True), defined.sum(1, keepdims=True)
+    left = count - defined
+    rest = total - np.where(defined, own, 0)
     return quotient(rest, left)
 
 

@@ -65,8 +65,8 @@ def prompt_worse(cell: Cell) -> Iterator[Statistic]:
     given = labels.sum(2) * true.sum(1, keepdims=True)
     right = np.einsum("ivk,ik->iv", labels, like(true, likeness(cell.label_set)))
     wrong = quotient(given - right, given)
-    known = np.isfinite(wrong)
-    others = known.sum(1, keepdims=True) - known
+    defined = np.isfinite(wrong)
+    others = defined.sum(1, keepdims=True) - defined
     gap = wrong - quotient(np.nansum(wrong, 1, keepdims=True) - np.nan_to_num(wrong), others)
     both = np.isfinite(gap)
     under = Ratio(np.where(both, gap, 0.0), both.astype(float))
@@ -139,8 +139,8 @@ def deviating_prompts(answers: ModelAnswers) -> Iterator[Estimate]:
     """
     if len(answers.prompts) >= _FEWEST:
         gaps = answers.take(prompt_worse if answers.has_gold else prompt_apart)
-        known = [gap for gap in gaps if gap.value is not None]
-        yield from at_once(known, len(answers.prompts))
+        estimates = [gap for gap in gaps if gap.value is not None]
+        yield from at_once(estimates, len(answers.prompts))
 
 
 def prompts_seen(answers: ModelAnswers) -> Iterator[Estimate]:

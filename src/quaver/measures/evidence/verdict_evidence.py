@@ -433,8 +433,8 @@ def _on_a_scale(answers: ModelAnswers, columns: Sequence[str]) -> Iterator[Estim
     """What gold labels show of each group where labels have an order, and which steps are never given."""
     stepless = answers.labels.level in UNORDERED or answers.labels.are_numbers
     steps = [] if stepless else answers.take(recall, missing="wrong")
-    known = [step for step in steps if step.value is not None]
-    for estimate in at_once(known, len(known)):
+    estimates = [step for step in steps if step.value is not None]
+    for estimate in at_once(estimates, len(estimates)):
         never = estimate.cell["label"] not in answers.calls["label"]
         if never or (estimate.high is not None and estimate.high < _HARDLY):
             yield replace(

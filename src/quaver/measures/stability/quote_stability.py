@@ -73,10 +73,10 @@ def quote_alpha(data: MeasureInput) -> Iterator[Estimate]:
         length = arranged(lengths, cell)
         differ, chance = (np.zeros(start.shape[:2]) for _ in range(2))
         for item, stratum in np.argwhere(np.isfinite(start).sum(2) > 1).tolist():
-            known = np.isfinite(start[item, stratum] + length[item, stratum])
-            quotes = np.stack([start[item, stratum][known], end[item, stratum][known]], 1)
+            defined = np.isfinite(start[item, stratum] + length[item, stratum])
+            quotes = np.stack([start[item, stratum][defined], end[item, stratum][defined]], 1)
             if len(quotes) > 1:
-                whole = float(length[item, stratum][known].max())
+                whole = float(length[item, stratum][defined].max())
                 marked = [[(begin, other)] for begin, other in quotes.tolist()]
                 differ[item, stratum], chance[item, stratum] = unit_disagreement(marked, whole)
         said = Statistic(method="αU of quotes, mean over models and decodings", reason=_NO_QUOTES)
@@ -103,11 +103,11 @@ def other_reason(data: MeasureInput) -> Iterator[Estimate]:
         start, end = _places(data, cell)
         pairs, apart = (np.zeros(len(cell.items)) for _ in range(2))
         for left, other in combinations(range(start.shape[2]), 2):
-            known = np.isfinite(start[..., left] + start[..., other])
-            known &= cell.codes[..., left] == cell.codes[..., other]
+            defined = np.isfinite(start[..., left] + start[..., other])
+            defined &= cell.codes[..., left] == cell.codes[..., other]
             disjoint = (end[..., left] <= start[..., other]) | (end[..., other] <= start[..., left])
-            pairs += known.sum(1)
-            apart += (known & disjoint).sum(1)
+            pairs += defined.sum(1)
+            apart += (defined & disjoint).sum(1)
         said = Statistic(
             method="share of pairs of answers with the same label whose quotes do not overlap",
             reason="no two answers with the same label quote the text",
@@ -135,18 +135,18 @@ def quote_match(data: MeasureInput) -> Iterator[Estimate]:
     """
     for cell in data.cells(raters=ASKING):
         (start, end), (first, last) = (_places(data, cell, of) for of in ("quote", "marked"))
-        known = np.isfinite(first)
-        quoted = np.where(known & np.isfinite(start), end - start, 0.0).sum((1, 2))
-        marked = np.where(known, last - first, 0.0).sum((1, 2))
+        defined = np.isfinite(first)
+        quoted = np.where(defined & np.isfinite(start), end - start, 0.0).sum((1, 2))
+        marked = np.where(defined, last - first, 0.0).sum((1, 2))
         both = np.maximum(np.minimum(end, last) - np.maximum(start, first), 0.0)
-        shared = np.where(known & np.isfinite(start), both, 0.0).sum((1, 2))
+        shared = np.where(defined & np.isfinite(start), both, 0.0).sum((1, 2))
         for part, whole in ("_precision", quoted), ("_recall", marked), ("_f1", (quoted + marked) / 2):
             yield cell.estimated(
                 Statistic(
                     part=part,
                     method=f"{part[1:]} of quoted characters, summed over answers",
                     under=Ratio(shared[:, None], whole[:, None]) if whole.any() else None,
-                    n=known.any((1, 2)),
+                    n=defined.any((1, 2)),
                     reason="no label has a quote to compare with marked words",
                     ends=(0.0, 1.0),
                 )

@@ -113,16 +113,16 @@ def answer_entropy(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
 
 def _over_items(cell: Cell, own: Floats, statistic: Statistic, highest: float = 1.0) -> Statistic:
     """The mean over items, averaged over conditions, of numbers from 0 to ``highest``."""
-    known = np.isfinite(own)
+    defined = np.isfinite(own)
     item = mean_defined(own)
-    never = int(((_asked(cell) >= 2) & ~known).sum())
+    never = int(((_asked(cell) >= 2) & ~defined).sum())
     statistic = replace(
         statistic,
         excluded={**statistic.excluded, "item that never got a label": never},
-        n=known.any(1),
+        n=defined.any(1),
         details={"repeats": len(cell.raters), "conditions": len(cell.strata)},
     )
-    if not known.any():
+    if not defined.any():
         few = len(cell.raters) < 2
         why = "fewer than two repeats" if few else "no item was answered in two repeats"
         why = "no answer has a label" if never else why

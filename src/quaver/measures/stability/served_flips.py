@@ -120,11 +120,11 @@ def _counted(cell: Cell, sources: Ints) -> list[Floats]:
 
 def _of_pair(cell: Cell, sources: Ints, first: int, second: int) -> Iterator[Floats]:
     """By item: pairs of two sources, those that differ, pairs of one source, those that differ."""
-    known = (sources[:, first, :, None] >= 0) & (sources[:, second, None, :] >= 0)
+    defined = (sources[:, first, :, None] >= 0) & (sources[:, second, None, :] >= 0)
     if first == second:
-        known &= np.triu(np.ones(known.shape[1:], bool), 1)
+        defined &= np.triu(np.ones(defined.shape[1:], bool), 1)
     apart = sources[:, first, :, None] != sources[:, second, None, :]
     differ = cell.codes[:, first, :, None] != cell.codes[:, second, None, :]
-    for kind in (known & apart, known & ~apart):
+    for kind in (defined & apart, defined & ~apart):
         yield kind.sum((1, 2), dtype=np.float64)
         yield (kind & differ).sum((1, 2), dtype=np.float64)

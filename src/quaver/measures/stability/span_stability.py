@@ -47,11 +47,11 @@ def span_alpha(data: MeasureInput) -> Iterator[Estimate]:
         length = arranged(lengths, cell)
         differ, chance = (np.zeros(places.shape[:2]) for _ in range(2))
         for item, stratum in np.argwhere((places >= 0).sum(2) > 1).tolist():
-            known = (places[item, stratum] >= 0) & np.isfinite(length[item, stratum])
-            answers = [marked[place] for place in places[item, stratum][known].tolist()]
+            defined = (places[item, stratum] >= 0) & np.isfinite(length[item, stratum])
+            answers = [marked[place] for place in places[item, stratum][defined].tolist()]
             for label in sorted({span.label for spans in answers for span in spans}):
                 stretches = [_joined(spans, label) for spans in answers]
-                parts = unit_disagreement(stretches, float(length[item, stratum][known].max()))
+                parts = unit_disagreement(stretches, float(length[item, stratum][defined].max()))
                 differ[item, stratum] += parts[0]
                 chance[item, stratum] += parts[1]
         said = Statistic(method="αU of spans, mean over models and decodings", reason="no spans to compare")
@@ -82,9 +82,9 @@ def span_match(data: MeasureInput) -> Iterator[Estimate]:
     """
     for cell in data.cells(raters=ASKING):
         (given, own), (gold, theirs) = (_spans(data, cell, name) for name in ("spans", "marked_spans"))
-        known = (own >= 0) & (theirs >= 0)
+        defined = (own >= 0) & (theirs >= 0)
         sums = np.zeros((len(cell.items), 6))
-        for item, *place in np.argwhere(known).tolist():
+        for item, *place in np.argwhere(defined).tolist():
             sums[item] += _shared(given[own[item, *place]], gold[theirs[item, *place]])
         for name, (both, mine, other) in {"": sums.T[:3], "_overlap": sums.T[3:]}.items():
             for part, whole in ("precision", mine), ("recall", other), ("f1", (mine + other) / 2):
@@ -93,7 +93,7 @@ def span_match(data: MeasureInput) -> Iterator[Estimate]:
                         part=f"{name}_{part}",
                         method=f"{part} of {'characters in spans' if name else 'spans'}, summed over answers",
                         under=Ratio(both[:, None], whole[:, None]) if whole.any() else None,
-                        n=known.any((1, 2)),
+                        n=defined.any((1, 2)),
                         reason="no span to compare with what people marked",
                         ends=(0.0, 1.0),
                     )

@@ -140,8 +140,8 @@ def _turns(cell: Cell, marks: Mapping[str, Ints], level: Level | None, missing: 
     turns = {}
     for name, own in marks.items():
         others = np.stack([mark for other, mark in marks.items() if other != name], 1)
-        known = (own >= 0) & (others >= 0).any(1) & answered
-        turns[name] = _Turn(known, _alike(answer, others, values), _alike(own, others, values))
+        defined = (own >= 0) & (others >= 0).any(1) & answered
+        turns[name] = _Turn(defined, _alike(answer, others, values), _alike(own, others, values))
     return turns
 
 
@@ -193,11 +193,11 @@ def _undefined(cell: Cell, reason: str) -> Iterator[Estimate]:
 
 def _alike(label: Ints, others: Ints, values: Floats | None) -> Floats:
     """How far each item's label agrees with the others': by share, or by minus the root mean square."""
-    known = others >= 0
-    size = np.maximum(known.sum(1), 1)
+    defined = others >= 0
+    size = np.maximum(defined.sum(1), 1)
     if values is None:
-        return np.asarray(((others == label[:, None]) & known & (label[:, None] >= 0)).sum(1) / size)
-    apart = np.where(known, values[others] - values[label][:, None], 0.0)
+        return np.asarray(((others == label[:, None]) & defined & (label[:, None] >= 0)).sum(1) / size)
+    apart = np.where(defined, values[others] - values[label][:, None], 0.0)
     worst = np.ptp(values) if values.size else 0.0
     return np.asarray(np.where(label >= 0, -np.sqrt((apart**2).sum(1) / size), -worst))
 

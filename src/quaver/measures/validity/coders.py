@@ -193,8 +193,8 @@ def _with_coder(cell: Cell, name: str, mark: Ints, level: Level | None) -> Stati
     alpha = replace(_alpha(cell, name, pairs, "mean over askings", level), part="_model")
     if not pairs.size:
         return alpha
-    known = np.asarray((pairs >= 0).all(2))
-    stray = _stray(cell, (pairs[:, :, 0] != pairs[:, :, 1]) & known, known)
+    defined = np.asarray((pairs >= 0).all(2))
+    stray = _stray(cell, (pairs[:, :, 0] != pairs[:, :, 1]) & defined, defined)
     return replace(alpha, warnings=(*alpha.warnings, *few_rare(cell.units, mark[:, None, None]), *stray))
 
 
@@ -209,9 +209,9 @@ def _alpha(cell: Cell, name: str, ratings: Ints, what: str, level: Level | None)
     # The share of pairs of raters that agree, among those that both rated
     same = both = 0
     for first, two in combinations(range(ratings.shape[2]), 2):
-        known = (ratings[:, :, first] >= 0) & (ratings[:, :, two] >= 0)
-        both += int(known.sum())
-        same += int((known & (ratings[:, :, first] == ratings[:, :, two])).sum())
+        defined = (ratings[:, :, first] >= 0) & (ratings[:, :, two] >= 0)
+        both += int(defined.sum())
+        same += int((defined & (ratings[:, :, first] == ratings[:, :, two])).sum())
     percent = same / both if both else None
     details = {} if percent is None else {"percent": percent}
     return alpha_over_strata(

@@ -154,13 +154,13 @@ def _estimate(
     values = quantities.drop("item").cast(pl.Float64).fill_null(np.nan).to_numpy()[rows]
     if numbers is not None:
         for column in values.T:
-            known = np.isfinite(column)
-            curve = np.polynomial.Polynomial.fit(numbers[known], column[known], 2)
-            column[known] -= curve(numbers[known])
+            defined = np.isfinite(column)
+            curve = np.polynomial.Polynomial.fit(numbers[defined], column[defined], 2)
+            column[defined] -= curve(numbers[defined])
     tests = [_test(column, codes) for column in values.T]
     if not any(np.isfinite(f) for f, *_ in tests):
         return replace(blank, reason="no quantity of the items varies")
-    best = min(range(len(tests)), key=lambda at: (np.isnan(tests[at][0]), tests[at][1]))
+    best = min(range(len(tests)), key=lambda index: (np.isnan(tests[index][0]), tests[index][1]))
     f, _, items, groups = tests[best]
     sizes = np.bincount(codes[np.isfinite(values[:, best])])
     mean = float((sizes**2).sum()) / items  # of the group that an item lies in
@@ -190,9 +190,9 @@ def _test(values: Floats, groups: Ints) -> tuple[float, float, int, int]:
     >>> _test(np.array([1.0, 2, 3, 4]), np.array([0, 0, 1, 1]))[0]
     8.0
     """
-    known = np.isfinite(values)
-    own = values[known] - values[known].mean() if known.any() else values[known]
-    sizes, sums = np.bincount(groups[known]), np.bincount(groups[known], own)
+    defined = np.isfinite(values)
+    own = values[defined] - values[defined].mean() if defined.any() else values[defined]
+    sizes, sums = np.bincount(groups[defined]), np.bincount(groups[defined], own)
     items, among, whole = own.size, int((sizes > 0).sum()), float((own**2).sum())
     if among < 2 or items <= among or whole <= 1e-12:
         return np.nan, 1.0, items, among
@@ -209,14 +209,14 @@ def _p(values: Floats, groups: Ints, tests: Sequence[tuple[float, float, int, in
     an item together; where the F tests see nothing, or there are thousands of items, their smallest p times
     their number.
     """
-    usable = [at for at, (f, *_) in enumerate(tests) if np.isfinite(f)]
-    least = min(1.0, len(usable) * min(tests[at][1] for at in usable))
+    usable = [index for index, (f, *_) in enumerate(tests) if np.isfinite(f)]
+    least = min(1.0, len(usable) * min(tests[index][1] for index in usable))
     if least > _LOOKED_AT or len(values) > _PERMUTED:
         return least
-    top, rng, beyond = max(tests[at][0] for at in usable), np.random.default_rng(seed), 0
+    top, rng, beyond = max(tests[index][0] for index in usable), np.random.default_rng(seed), 0
     for times in range(1, _PERMUTATIONS + 1):
         drawn = values[rng.permutation(len(values))]
-        beyond += bool(np.nanmax([_test(drawn[:, at], groups)[0] for at in usable]) >= top - 1e-9)
+        beyond += bool(np.nanmax([_test(drawn[:, index], groups)[0] for index in usable]) >= top - 1e-9)
         if beyond == _ENOUGH:
             return beyond / times
     return (1 + beyond) / (1 + _PERMUTATIONS)

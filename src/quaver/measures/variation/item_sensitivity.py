@@ -108,14 +108,14 @@ def _sensitivity(cell: Cell, shape: Statistic) -> Statistic:
     """The mean over a cell's items."""
     counts = cell.counts()
     plain, corrected = entropies(counts)
-    known = np.isfinite(plain)
+    defined = np.isfinite(plain)
     lost = int((counts.sum(2) < 2).all(1).sum())
     excluded = {**shape.excluded, "item with fewer than two predictions": lost}
-    shape = replace(shape, excluded=excluded, n=known.any(1))
-    if not known.any():
+    shape = replace(shape, excluded=excluded, n=defined.any(1))
+    if not defined.any():
         why = "fewer than two labels" if len(cell.labels) < 2 else "fewer than two variants"
         return replace(shape, warnings=(), reason=why if cell.items else "no annotations")
-    q, items = counts.sum(2)[known], mean_defined(plain)
+    q, items = counts.sum(2)[defined], mean_defined(plain)
     apart = float(np.nanmean(mean_defined(corrected.T)))
     warnings = shape.warnings
     if q.min() < q.max():
@@ -184,7 +184,7 @@ def consistency(
 def _consistency(cell: Cell, missing: Missing, *, paper: bool) -> Iterator[Statistic]:
     """The statistic of all classes, and of each one."""
     counts, gold = cell.counts(), cell.gold_codes
-    strata = [Pairs(counts[:, at], gold, self_pairs=paper) for at in range(counts.shape[1])]
+    strata = [Pairs(counts[:, index], gold, self_pairs=paper) for index in range(counts.shape[1])]
     codes = sorted({code for part in strata for code, (items, *_) in part.classes.items() if items.size > 1})
     which = "all pairs, self-pairs in" if paper else "the class means, self-pairs out"
     method = f"1 − total variation distance of items of one class, mean {which} ({_unlabelled(missing)})"
@@ -200,13 +200,13 @@ def _consistency(cell: Cell, missing: Missing, *, paper: bool) -> Iterator[Stati
     def under(weights: Floats) -> Floats:
         """All classes together, then each."""
         values = np.full((len(weights), 1 + len(codes), len(strata)), np.nan)
-        for at, part in enumerate(strata):
+        for index, part in enumerate(strata):
             total, pairs = part.sums(weights)
             each = quotient(total, pairs)
-            values[:, 0, at] = quotient(total.sum(1), pairs.sum(1)) if paper else mean_defined(each)
+            values[:, 0, index] = quotient(total.sum(1), pairs.sum(1)) if paper else mean_defined(each)
             for place, code in enumerate(part.classes):
                 if code in codes:
-                    values[:, 1 + codes.index(code), at] = each[:, place]
+                    values[:, 1 + codes.index(code), index] = each[:, place]
         return mean_defined(values.reshape(-1, len(strata))).reshape(len(weights), -1)
 
     items = mean_defined(np.stack([part.per_item() for part in strata], 1))
@@ -288,12 +288,12 @@ class Pairs:
     def sums(self, weights: Floats) -> tuple[Floats, Floats]:
         """Σ of consistencies and number of (ordered) pairs in each class, shapes (samples, classes)."""
         total, pairs = np.zeros((2, len(weights), len(self.classes)))
-        for at, (items, steps, above) in enumerate(self.classes.values()):
+        for index, (items, steps, above) in enumerate(self.classes.values()):
             mine = weights[:, items]
             whole, upper = mine.sum(1), mine @ above
             # Copies of one item in a sample are not a pair: they would be consistent by birth.
-            pairs[:, at] = whole**2 - (mine**2).sum(1) + (whole if self._self_pairs else 0)
-            total[:, at] = pairs[:, at] - (upper * (whole[:, None] - upper)) @ steps
+            pairs[:, index] = whole**2 - (mine**2).sum(1) + (whole if self._self_pairs else 0)
+            total[:, index] = pairs[:, index] - (upper * (whole[:, None] - upper)) @ steps
         return total, pairs
 
     def per_item(self) -> Floats:
@@ -344,7 +344,7 @@ def consistency_matrix(
         raise Unmeasurable("no items of this class", where="of", expected="a gold label with items", found=of)
     shares = counts[members] / counts[members].sum(2, keepdims=True)
     layers = [1 - cdist(layer, layer, "cityblock") / 2 for layer in np.moveaxis(shares, 1, 0)]
-    return tuple(cell.items[at] for at in members), np.mean(layers, 0)
+    return tuple(cell.items[index] for index in members), np.mean(layers, 0)
 
 
 @guarded
@@ -389,8 +389,8 @@ def item_stability(
     for cell in how(labels=labels, columns=columns, missing=missing):
         counts, gold = cell.counts(), cell.gold_codes
         alike = [
-            Pairs(counts[:, at], gold, self_pairs=convention == "paper").per_item()
-            for at in range(counts.shape[1])
+            Pairs(counts[:, index], gold, self_pairs=convention == "paper").per_item()
+            for index in range(counts.shape[1])
         ]
         plain, corrected = entropies(counts)
         rows = {
@@ -431,14 +431,14 @@ def _unlabelled(missing: Missing) -> str:
 
 
 def _deviation(values: Floats) -> float | None:
-    known = values[np.isfinite(values)]
-    return float(known.std(ddof=1)) if known.size > 1 else None
+    defined = values[np.isfinite(values)]
+    return float(defined.std(ddof=1)) if defined.size > 1 else None
 
 
 def _by_class(values: Floats, cell: Cell) -> dict[str, float]:
     """The mean of item values for each gold label that has any."""
-    known = np.isfinite(values)
-    classes = [(name, known & (cell.gold_codes == code)) for code, name in enumerate(cell.labels)]
+    defined = np.isfinite(values)
+    classes = [(name, defined & (cell.gold_codes == code)) for code, name in enumerate(cell.labels)]
     return {name: float(values[items].mean()) for name, items in classes if items.any()}
 
 

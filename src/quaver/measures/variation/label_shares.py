@@ -138,7 +138,7 @@ def _shifts(statistic: Statistic, cell: Cell, reference: str | None) -> Iterator
     exchanged = None
     if draws and not two_sided and against is None:
         seed = derive(cell.resampling.seed, "conditions")
-        apart = np.stack([_apart(*(side[:, at] for side in sides)) for at in range(len(compared))], 1)
+        apart = np.stack([_apart(*(side[:, index] for side in sides)) for index in range(len(compared))], 1)
         exchanged = _distance(of_random_conditions(apart, cell.units, draws, seed))
 
     def under(weights: Floats) -> Floats:

@@ -106,13 +106,13 @@ class Drawing:
         there = list(dict.fromkeys(row["panel"] for row in self.rows))
         there.sort(key=lambda name: order.index(name) if name in order else len(order))
         result = {}
-        for at, name in enumerate(there):
+        for index, name in enumerate(there):
             first, second = names.get(name, name), under.get(name, "")
             head, dot, last = first.rpartition(" · ")
             if dot:  # its last part stands on the second line
                 first, second = head, f"{last}, {second}" if second else last
             lines = [self.short(first, room), self.short(second, room + 8)]
-            result[name] = BREAK.join([str(at), *(line for line in lines if line)])
+            result[name] = BREAK.join([str(index), *(line for line in lines if line)])
         for row in self.rows:
             row["panel"] = result[row["panel"]]
         return list(result.values())
@@ -124,7 +124,7 @@ class Drawing:
                 row["about"] = f"{BREAK}{row['about']}"
         named = [name for name in self.series if name]
         longest = max(map(text_width, named), default=0.0) + 40
-        inks = [DATA[at % len(DATA)] for at in range(len(self.series))]
+        inks = [DATA[index % len(DATA)] for index in range(len(self.series))]
         legend = {
             "title": None,
             "values": named,
@@ -138,9 +138,9 @@ class Drawing:
             "panels": list(panels),
             "series": self.series,
             "inks": inks,
-            "fills": [ink if at % 2 == 0 else PAPER for at, ink in enumerate(inks)],
-            "shapes": [_SHAPES[at % len(_SHAPES)] for at in range(len(self.series))],
-            "widths": [1.8 + 1.2 * (len(inks) - 1 - at) * (len(inks) < 5) for at in range(len(inks))],
+            "fills": [ink if index % 2 == 0 else PAPER for index, ink in enumerate(inks)],
+            "shapes": [_SHAPES[index % len(_SHAPES)] for index in range(len(self.series))],
+            "widths": [1.8 + 1.2 * (len(inks) - 1 - index) * (len(inks) < 5) for index in range(len(inks))],
             "legend": legend if len(named) > 1 else None,
         }
         values["headed"] = any(BREAK in heading for heading in panels)

@@ -57,13 +57,15 @@ def paper_table(results: Results) -> Table:
     kept = rows[:_MOST_ROWS]
     heads = ("measure", "of", "estimate", _level(results), "range", "n")
     shown = [
-        at for at, head in enumerate(heads) if head not in ("of", "range") or any(row[at] for row in kept)
+        index
+        for index, head in enumerate(heads)
+        if head not in ("of", "range") or any(row[index] for row in kept)
     ]
     left = len(rows) - len(kept)
     return Table(
-        tuple(heads[at] for at in shown),
-        tuple(tuple(row[at] for at in shown) for row in kept),
-        frozenset(place for place, at in enumerate(shown) if heads[at] in ("estimate", "n")),
+        tuple(heads[index] for index in shown),
+        tuple(tuple(row[index] for index in shown) for row in kept),
+        frozenset(place for place, index in enumerate(shown) if heads[index] in ("estimate", "n")),
         f"{left:,} more rows are in estimates.csv." if left > 0 else "",
         name="paper",
     )

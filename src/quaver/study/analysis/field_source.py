@@ -174,7 +174,7 @@ def fields_of(study: StudySource) -> dict[str, StudySource]:
 
 
 def _field(whole: StudySource, name: str) -> TaskField:
-    known = {field.name: field for field in fields_in(whole.experiment.labels)}
-    if name not in known:
-        raise UnknownName("field", name, known, where=whole.where)
-    return known[name]
+    names = {field.name: field for field in fields_in(whole.experiment.labels)}
+    if name not in names:
+        raise UnknownName("field", name, names, where=whole.where)
+    return names[name]

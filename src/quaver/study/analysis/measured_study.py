@@ -466,10 +466,10 @@ class MeasuredFields:
         rest = dict(options)
         asked = rest.pop(FIELD, None) or ()
         fields = [asked] if isinstance(asked, str) else asked
-        known = [field for field in self.parts if field]
+        names = [field for field in self.parts if field]
         for field in fields:
-            if field not in known:
-                raise UnknownName("field", field, known, where=name)
+            if field not in names:
+                raise UnknownName("field", field, names, where=name)
         return self.each(lambda part: part.measure(name, rest), fields)
 
     def estimates(self, names: Sequence[str] | None = None) -> list[Estimate]:

@@ -112,9 +112,9 @@ def _evidence(study: StudySource, frame: pl.DataFrame, evaluator: str | None = N
     """What speaks for each item's label, as an evaluator reads it, the first if none is named."""
     if frame.is_empty() and study.has_answers:
         raise _no_labels(study)
-    known = [evaluator.title for evaluator in study.spec.evaluators]
-    if evaluator is not None and evaluator not in known:
-        raise UnknownName("evaluator", evaluator, known, where="evaluator")
+    names = [evaluator.title for evaluator in study.spec.evaluators]
+    if evaluator is not None and evaluator not in names:
+        raise UnknownName("evaluator", evaluator, names, where="evaluator")
     named = pl.col("evaluator").cast(pl.String)
     own = frame.filter(named == (evaluator or first_evaluator(study, frame)))
     # The evaluator with the most token probabilities, else with the most confidences.

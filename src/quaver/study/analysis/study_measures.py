@@ -281,7 +281,7 @@ def measurements(study: StudySource, names: Sequence[str] | None, frame: pl.Data
     known = {spec.use for spec in study.spec.measures}
     concluded = study.conclusions.measurements(names)
     corrected = _corrected(study, frame, known, names)
-    asked: list[Asked] = [(("measures", at), spec) for at, spec in enumerate(study.spec.measures)]
+    asked: list[Asked] = [(("measures", index), spec) for index, spec in enumerate(study.spec.measures)]
     if names is None:
         coders = len(coders_of(study))
         for name, fewest in _OF_CODERS.items():

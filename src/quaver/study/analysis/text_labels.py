@@ -113,10 +113,10 @@ def _chosen(
         ("variant", variants or (), [variant.id for variant in study.experiment.variants]),
         ("evaluator", [evaluator or evaluators[0]], evaluators),
     ]
-    for column, wanted, known in asked:
+    for column, wanted, names in asked:
         for name in wanted:
-            if name not in known:
-                raise UnknownName(column, name, known, where=column)
+            if name not in names:
+                raise UnknownName(column, name, names, where=column)
         if wanted and column in columns:
             frame = rows_with(frame, column, wanted)
     labels = frame.select(name for name in kept if name in columns).collect()

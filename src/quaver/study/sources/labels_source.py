@@ -164,8 +164,10 @@ class Answers(Imports):
     def _calls(self) -> list[Call]:
         """Each row's call. Its key is made of the table and of its place there."""
         experiment = self.experiment
-        conditions = {(c.model, c.variant, c.decoding): at for at, c in enumerate(experiment.conditions)}
-        items = {item.id: at for at, item in enumerate(experiment.items)}
+        conditions = {
+            (c.model, c.variant, c.decoding): index for index, c in enumerate(experiment.conditions)
+        }
+        items = {item.id: index for index, item in enumerate(experiment.items)}
         calls = []
         places = self.imported[1].select("model", "variant", "decoding", "item", "repeat")
         for model, variant, decoding, item, repeat in places.iter_rows():

@@ -195,18 +195,18 @@ class Plugins:
         spec = self._spec
         if spec.annotations is not None:  # its labels were not read here
             return spec
-        known = [follow_up.title for follow_up in spec.follow_ups]
+        names = [follow_up.title for follow_up in spec.follow_ups]
         registered = registry.names("follow_ups")
         more = []
         for title, name in self.follow_ups().items():
-            if name in known:
+            if name in names:
                 continue
             if name not in registered:
                 index = [evaluator.title for evaluator in spec.evaluators].index(title)
                 where = self._source.where("evaluators", index, "of")
-                raise UnknownName("follow-up", name, [*known, *registered], where=where)
+                raise UnknownName("follow-up", name, [*names, *registered], where=where)
             more.append(FollowUpSpec(use=name))
-            known.append(name)
+            names.append(name)
         return spec.model_copy(update={"follow_ups": (*spec.follow_ups, *more)}) if more else spec
 
     # ---------------------------------------------------------------------------------- measures
@@ -237,27 +237,27 @@ class Plugins:
         columns = [*ANNOTATION_COLUMNS, *factors, *self._spec.items.columns]
         for decoding in self._spec.decoding.values():
             columns += [option for option in decoding.grid if option not in columns]
-        known = {"model": self._names, "decoding": [*self._spec.decoding], "evaluator": [*evaluators]}
+        names = {"model": self._names, "decoding": [*self._spec.decoding], "evaluator": [*evaluators]}
         for index, spec in enumerate(self._spec.measures):
             loc = ("measures", index)
             self.measure(spec, loc)
-            self.check_names(spec, columns, known["evaluator"], loc)
+            self.check_names(spec, columns, names["evaluator"], loc)
             for column, values in spec.only.items():
                 for value in values:
-                    if column in known and value not in known[column]:
+                    if column in names and value not in names[column]:
                         where = self._source.where(*loc, "only")
-                        raise UnknownName(column, value, known[column], where=where)
+                        raise UnknownName(column, value, names[column], where=where)
 
     def check_named(self) -> None:
         """Find what is wrong with models, evaluators and measures, as far as it shows without variants."""
-        known = registry.names("models")
+        names = registry.names("models")
         for index, model in enumerate(self._spec.models):
-            if model.use not in known:
+            if model.use not in names:
                 provider = nearest(model.use, providers()) or "openai"
                 served = f"for a model of a service, write `- {provider}/MODEL` instead"
-                fix = None if nearest(model.use, known) else served
+                fix = None if nearest(model.use, names) else served
                 where = self._source.where("models", index, "use")
-                raise UnknownName("engine", model.use, known, where=where, fix=fix)
+                raise UnknownName("engine", model.use, names, where=where, fix=fix)
         self.evaluators()
         for index, spec in enumerate(self._spec.measures):
             self.measure(spec, ("measures", index))
