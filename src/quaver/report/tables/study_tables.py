@@ -73,6 +73,7 @@ def page_tables(results: Results, deviations: Deviations | None, behind: Behind 
             (share("same label", "percent"),),
         ),
         "worst-items": worst_items_table(results, deviations, behind),
+        "spans": spans_table(results, behind),
         "cost": cost_table(behind.costs() if behind else pl.DataFrame()),
         "unmeasured": listed(grouped.items(), columns),
         "left-out": left_out_table(results),
@@ -141,6 +142,34 @@ def worst_items_table(results: Results, deviations: Deviations | None, behind: B
     left = moved.height - len(worst)
     note = f"{left:,} more items have more than one label." if left else ""
     return replace(listed(worst, columns), note=note)
+
+
+def spans_table(results: Results, behind: Behind | None) -> Table:
+    """The items in which most answers differ from the most frequent marks, and what both mark."""
+    if "spans" not in results.annotations.columns:
+        return Table((), ())
+    invented = pl.col("quote_status").cast(pl.String) == "invented"
+    frame = results.annotations.drop_nulls("spans").with_columns(pl.col("item").cast(pl.String), lost=invented)
+    kinds = frame.sort("lost", maintain_order=True).group_by("item", "spans", maintain_order=True)
+    counted = kinds.agg(pl.col("quote", "lost").first(), answers=pl.len())
+    words = pl.when(spans="").then(pl.lit("nothing")).otherwise(pl.col("quote"))
+    found = pl.when("lost").then(words + " (not all of it is in the text)").otherwise(words)
+    ranked = counted.sort("answers", descending=True, maintain_order=True).with_columns(words=found)
+    items = ranked.group_by("item", maintain_order=True).agg("words", "answers", whole=pl.sum("answers"))
+    differing = items.filter(pl.col("answers").list.len() > 1).with_columns(
+        share=1 - pl.col("answers").list.first() / pl.col("whole")
+    )
+    shown = differing.sort("share", descending=True, maintain_order=True).head(_WORST).to_dicts()
+    texts = behind.texts([row["item"] for row in shown]) if behind and shown else {}
+    columns = (
+        *(text("item", "item"), text("text", lambda row: beginning(texts.get(row["item"], ""), _LONGEST))),
+        text("most frequent marks", lambda row: beginning(row["words"][0], _LONGEST)),
+        text("other marks", lambda row: beginning(" | ".join(row["words"][1:]), _LONGEST)),
+        *(share("other answers", "share"), tally("answers", "whole")),
+    )
+    left = differing.height - len(shown)
+    note = f"Answers mark {left:,} more items differently." if left else ""
+    return replace(listed(shown, columns), note=note)
 
 
 def cost_table(costs: pl.DataFrame) -> Table:
