@@ -56,22 +56,24 @@ TEXT: Final = "text"
 LABEL: Final = "label"
 NOTE: Final = "note"
 
-Kind = Literal["label", "set", "number"]
-"""What stands in a cell: one of the codes, a set of them, or a number."""
+Kind = Literal["label", "set", "number", "spans"]
+"""What stands in a cell: one of the codes, a set of them, a number, or words of the text with their codes."""
 
 _WRITE: Final[Mapping[Kind, str]] = {
     "label": "write the code of one label beside each text, exactly as in the list of codes.",
     "set": "write beside each text the codes of all labels that apply, exactly as in the list of codes, "
     f"with ; between them, and {NO_LABELS} where none applies.",
     "number": "write a number beside each text, with digits and a point, without a unit.",
+    "spans": "write a line for each passage that has a label: its code, a colon, and the words, copied from "
+    f"the text (in Excel, Alt and Enter begin a new line). Write {NO_LABELS} where no passage has one.",
 }
 
 
-def kind_of(labels: LabelSet) -> Kind:
-    """What a cell of a field's labels holds."""
-    if labels.are_numbers:
-        return "number"
-    return "set" if labels.level in OF_SETS else "label"
+def kind_of(field: TaskField) -> Kind:
+    """What a cell of a field holds."""
+    if field.spans or field.labels.are_numbers:
+        return "spans" if field.spans else "number"
+    return "set" if field.labels.level in OF_SETS else "label"
 
 
 def column_of(field: str) -> str:
@@ -99,6 +101,7 @@ class Sheet:
         labels: The label set, or a codebook with those of several fields.
         question: What is asked about each text.
         coders: For adjudication: the coders whose labels it shows.
+        spans: Whether passages of the text have the labels, where these are not of several fields.
     """
 
     coder: str
@@ -106,11 +109,12 @@ class Sheet:
     labels: LabelSet
     question: str
     coders: Sequence[str] = ()
+    spans: bool = False
 
     @property
     def fields(self) -> dict[str, TaskField]:
         """What is asked about each text, by its column."""
-        fields = fields_in(self.labels) or [TaskField("", self.labels)]
+        fields = fields_in(self.labels) or [TaskField("", self.labels, spans=self.spans)]
         return {column_of(field.name): field for field in fields}
 
     @property
@@ -139,7 +143,7 @@ class Sheet:
         """What the coder is asked to do."""
         kinds: dict[Kind, list[str]] = {}
         for column, field in self.fields.items():
-            kinds.setdefault(kind_of(field.labels), []).append(column)
+            kinds.setdefault(kind_of(field), []).append(column)
         parts = ["Label every item by yourself, without asking others and without any software."]
         if self.coders:
             parts = ["The coders disagree on these items. Decide which label is right."]
@@ -177,7 +181,7 @@ def _workbook(sheet: Sheet, stem: str) -> dict[str, bytes]:
     codes.write_string(0, 0, sheet.instructions)
     codes.write_string(1, 0, _fitting(f"The question: {sheet.question}"))
     for index, column in enumerate(columns):
-        if column in sheet.fields and kind_of(sheet.fields[column].labels) == "label":
+        if column in sheet.fields and kind_of(sheet.fields[column]) == "label":
             lines = [
                 index
                 for index, (own, code, *_) in enumerate(codebook, _CODES_FROM + 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
@@ -13,7 +13,7 @@ import polars as pl
 
 from quaver.core.label_values import CellReader
 from quaver.core.number_format import composed
-from quaver.core.records import LabelSet
+from quaver.core.records import LabelSet, Reading
 from quaver.core.spreadsheet import plain_cell, safe_cell
 from quaver.errors import ItemError, QuaverError, nearest
 from quaver.gold.coder_sheet import CODER, ITEM, NOTE, TEXT
@@ -128,11 +128,20 @@ class ReturnedLabels:
         texts: The text of each drawn item, by id; empty texts where they are not known.
         others: The study's other items.
         apart: Whether these may be labelled too, since their labels are kept apart.
+        spans: Makes a label of a cell that holds words of an item's text: gets the item, the cell and where
+            it stands.
     """
 
     def __init__(
-        self, labels: LabelSet, texts: Mapping[str, str], others: Iterable[str] = (), *, apart: bool = False
+        self,
+        labels: LabelSet,
+        texts: Mapping[str, str],
+        others: Iterable[str] = (),
+        *,
+        apart: bool = False,
+        spans: Callable[[str, str, str], str] | None = None,
     ) -> None:
+        self._spans = spans
         self._is_number, self._reader = labels.are_numbers, CellReader(labels)
         self._texts, self._apart = texts, apart
         self._ids = SheetIds([*texts, *others])
@@ -155,7 +164,7 @@ class ReturnedLabels:
         outside: list[Row] = []
         kept: list[tuple[str | None, ...]] = []
         for row in rows:
-            read = self._reader.read(row.text(column))
+            read = self._meaning(row, column)
             if read is not None and read.label is None:
                 continue
             item = self._item(row)
@@ -167,7 +176,7 @@ class ReturnedLabels:
             if first is row:
                 role = "adjudicator" if adjudicates else "coder"
                 kept.append((item, who, role if item in self._texts else "apart", read.label, row.text(NOTE)))
-            elif self._reader.read(first.text(column)) != read:
+            elif self._meaning(first, column) != read:
                 raise ItemError(
                     f"the item {item!r} has two labels of {who or 'one coder'}",
                     where=row.where,
@@ -181,6 +190,13 @@ class ReturnedLabels:
             raise self._reader.outside(f"the label of item {first.text(ITEM)!r}", first.where, texts, fix)
         frame = pl.DataFrame(kept, dict.fromkeys(_READ, pl.String), orient="row")
         return frame.with_columns(pl.col("note").replace("", None))
+
+    def _meaning(self, row: Row, column: str) -> Reading | None:
+        """What a cell means; None where that is not known."""
+        cell = row.text(column)
+        if self._spans is None or not cell:
+            return self._reader.read(cell)
+        return Reading(self._spans(self._item(row), cell, f"{row.where}: {column}"), "valid", None)
 
     def _item(self, row: Row) -> str:
         """The id of the item that a row is about."""

@@ -83,11 +83,7 @@ class QuotedWords:
 
     def _marked_spans(self, cell: str, text: QuotedText) -> str:
         """What people marked, as spans of the text; words that are not in it are none."""
-        marked = json.loads(cell)
-        spans = [Span(*mark) for mark in marked if len(mark) == len(Span._fields)]
-        quotes = [mark for mark in marked if len(mark) < len(Span._fields)]
-        places = text.places([words for _, words in quotes])
-        return written_spans([*spans, *_spans([label for label, _ in quotes], places)])
+        return written_spans(placed_spans(json.loads(cell), text)[0])
 
     def _text(self, place: tuple[int, int], texts: dict[tuple[int, int], QuotedText]) -> QuotedText:
         """The text that a variant shows of an item."""
@@ -107,6 +103,15 @@ class QuotedWords:
         if key not in self._places:
             self._places[key] = quote, *text.place(quote), len(text.text)
         return self._places[key]
+
+
+def placed_spans(marked: Sequence[Any], text: QuotedText) -> tuple[list[Span], list[str]]:
+    """What people marked as spans of a text, and those of the words that are not in it."""
+    spans = [Span(*one) for one in marked if len(one) == len(Span._fields)]
+    quotes = [one for one in marked if len(one) < len(Span._fields)]
+    places = text.places([words for _, words in quotes])
+    lost = [words for (_, words), place in zip(quotes, places, strict=True) if place[1] is None]
+    return [*spans, *_spans([label for label, _ in quotes], places)], lost
 
 
 def _series(rows: Sequence[tuple[Any, ...]], kinds: Mapping[str, Any]) -> list[pl.Series]:

@@ -44,7 +44,7 @@ def resolved(study: StudySource, now: StudyStatus | None = None) -> dict[str, An
     shown = study.lock() | {"collection": _collected(study, now)}
     sample = study.gold_sample
     if sample.design:
-        shown["gold_sample"] = described(sample, study.experiment.labels)
+        shown["gold_sample"] = described(sample, study)
     if isinstance(study, Bundle) and study.opened.digest:
         shown["bundle"] = study.opened.digest
     return shown

@@ -100,7 +100,7 @@ def design_document(study: ViewedStudy, given: Given | None = None) -> dict[str,
     return {
         "cell_bytes": 1 if design.cell_type == "uint8" else 2,
         "labels": [{"code": label.code, "name": label.name} for label in design.labels.labels],
-        "entry": _entry(design.labels),
+        "entry": {"spans": True} if design.has_spans else _entry(design.labels),
         "statuses": STATUSES,
         "evaluators": design.evaluators,
         "prompts": [

@@ -66,6 +66,7 @@ class Design:
         store: Where the answers are; empty where there are labels only.
         folder: The study's folder.
         marks: Where marks are kept.
+        has_spans: Whether passages of the texts have the labels.
     """
 
     name: str
@@ -79,6 +80,7 @@ class Design:
     store: _Place
     folder: _Place
     marks: _Place
+    has_spans: bool = False
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:

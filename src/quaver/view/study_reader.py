@@ -136,6 +136,7 @@ def _design(study: StudySource) -> Design:
         store=str(study.files.responses.resolve()) if study.has_answers else "",
         folder=str(study.folder.resolve()),
         marks=str(study.results.resolve() / "marks"),
+        has_spans=study.has_spans,
     )
 
 

@@ -77,8 +77,12 @@ def marked_spans(item: Item, field: TaskField) -> list[Marked] | None:
         ItemError: The cell holds no spans.
         UnknownName: A label is none of the field's.
     """
-    where = f"{place_of(item)}: {field.marked}"
-    marked = marked_in(item.fields.get(field.marked), where)
+    return spans_of(item.fields.get(field.marked), field, f"{place_of(item)}: {field.marked}")
+
+
+def spans_of(cell: Any, field: TaskField, where: str) -> list[Marked] | None:
+    """What people marked, as a cell of a field holds it, with its labels' codes; None of an empty one."""
+    marked = marked_in(cell, where)
     known = {text: label.code for label in field.labels.labels for text in (label.name, label.code)}
     return None if marked is None else in_labels(marked, known, where)
 

@@ -149,7 +149,9 @@ def spans_table(results: Results, behind: Behind | None) -> Table:
     if "spans" not in results.annotations.columns:
         return Table((), ())
     invented = pl.col("quote_status").cast(pl.String) == "invented"
-    frame = results.annotations.drop_nulls("spans").with_columns(pl.col("item").cast(pl.String), lost=invented)
+    frame = results.annotations.drop_nulls("spans").with_columns(
+        pl.col("item").cast(pl.String), lost=invented
+    )
     kinds = frame.sort("lost", maintain_order=True).group_by("item", "spans", maintain_order=True)
     counted = kinds.agg(pl.col("quote", "lost").first(), answers=pl.len())
     words = pl.when(spans="").then(pl.lit("nothing")).otherwise(pl.col("quote"))

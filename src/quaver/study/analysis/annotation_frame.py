@@ -13,7 +13,7 @@ import polars as pl
 
 from quaver.collect.store.response_store import Store
 from quaver.core.annotations import ANNOTATION_COLUMNS, GOLD_COLUMNS, misfit
-from quaver.core.label_values import TaskField, fields_in, quotes
+from quaver.core.label_values import NO_LABELS, TaskField, fields_in, quotes
 from quaver.core.number_format import enumeration, text_of
 from quaver.core.records import Item
 from quaver.core.replaced_file import replacing
@@ -130,13 +130,26 @@ def with_gold_of(study: StudySource, frame: pl.DataFrame) -> pl.DataFrame:
     if not has_sample(study):
         return frame
     sample, items = study.gold_sample, study.experiment.items
-    known = {item.id: item.gold for item in items}
+    known, settled, apart = {item.id: item.gold for item in items}, sample.settled.gold, sample.apart
+    if study.has_spans:
+        taken = apart | dict.fromkeys(sample.drawn) | settled
+        spans = [cell and cell.replace(NO_LABELS, "") for cell in taken.values()]
+        if "marked_spans" in frame.columns:
+            own = (
+                pl.col("item")
+                .cast(pl.String)
+                .replace_strict([*taken], spans, default=pl.col("marked_spans"), return_dtype=pl.String)
+            )
+            frame = frame.with_columns(marked_spans=own)
+        settled, apart = (
+            dict(zip(some, study.labels_of(some.values()), strict=True)) for some in (settled, apart)
+        )
     if not sample.draw.is_empty() or (spec := study.gold_spec) is None or not spec.is_sample:
-        return with_gold(frame, known, sample.draw, sample.settled.gold, sample.apart)
+        return with_gold(frame, known, sample.draw, settled, apart)
     column = spec.probability
     chances = [chance_of(item.fields, column, item.id) for item in items] if column else None
     gold = {item: label for item, label in known.items() if label is not None}
-    return with_gold(frame, known, declared_draw([*known], gold, chances), gold | sample.apart, sample.apart)
+    return with_gold(frame, known, declared_draw([*known], gold, chances), gold | apart, apart)
 
 
 def has_sample(study: StudySource) -> bool:

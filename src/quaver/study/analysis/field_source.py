@@ -70,7 +70,8 @@ class FieldSource(StudySource):
     spent_on_paraphrases = _of_whole("spent_on_paraphrases")
 
     def __init__(self, whole: StudySource, name: str, annotations: pl.DataFrame | None = None) -> None:
-        self.whole, self.field, self._annotations = whole, _field(whole, name), annotations
+        self.whole, self._annotations = whole, annotations
+        self.field: TaskField = _field(whole, name)
         self.gold_field = name
         # A study's file with one field as its task, and what is measured of it
         spec = whole.spec
@@ -132,7 +133,7 @@ class FieldSource(StudySource):
         unasked = self.whole.can_ask and not self.files.responses.exists()
         if self._annotations is not None or not unasked:
             given |= set(self.annotations["label"].cast(pl.String).drop_nulls().unique())
-        given |= set(self.gold_sample.coded["label"].drop_nulls())
+        given |= set(self.labels_of(self.gold_sample.coded["label"].drop_nulls()))
         return (
             occurring_numbers(given, alone.level)
             if numeric

@@ -107,7 +107,8 @@ def gold_coders(study: StudySource) -> pl.DataFrame:
 
     A coder whose name is that of another column is ``coder NAME``.
     """
-    table = ratings(study.gold_sample.coded)
+    coded = study.gold_sample.coded
+    table = ratings(coded.with_columns(label=pl.Series(study.labels_of(coded["label"]), dtype=pl.String)))
     if table.width < 3:
         return table.select("item")
     several = table.filter(pl.sum_horizontal(pl.exclude("item").is_not_null()) > 1)

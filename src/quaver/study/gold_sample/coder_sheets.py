@@ -7,14 +7,17 @@ import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
 from quaver.core.annotations import GOLD_COLUMNS
 from quaver.core.input_budget import read_file
+from quaver.core.label_values import NO_LABELS
+from quaver.core.spans import in_words, written_spans
 from quaver.core.transaction import Transaction
 from quaver.design.items.answer_options import options_of
+from quaver.design.items.item_labels import spans_of
 from quaver.design.items.table_files import FORMATS, Row, read_rows
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import ItemError, UnknownName
@@ -32,6 +35,8 @@ from quaver.gold.coder_sheet import (
 )
 from quaver.gold.gold_draw import in_sample
 from quaver.gold.returned_labels import ADJUDICATES, current
+from quaver.models.local.extras import require
+from quaver.score.quoted_words import placed_spans
 from quaver.study.analysis.annotation_frame import has_sample, with_gold_of
 from quaver.study.sources.gold_files import GoldFiles, GoldSample
 from quaver.study.sources.outgoing_check import check_outgoing
@@ -126,7 +131,9 @@ def sheets_of_round(
     about = sample.design["rounds"][number - 1]
     items = sample.draw.filter(round=number)["item"].to_list()
     done = _labelled(sample.coded)
-    gold = {column: sample.of(field.gold_field).settled.gold for column, field in fields.items()}
+    gold = {
+        column: shown(field, sample.of(field.gold_field).settled.gold) for column, field in fields.items()
+    }
     sheets = []
     for coder, own in assigned(items, about["coders"], about["overlap"], sample.design["seed"]).items():
         left: dict[str, dict[str, str]] = {}
@@ -146,7 +153,7 @@ def sheet_of_disagreements(source: StudySource, sample: GoldSample, adjudicator:
     """The items on which coders of a field disagree, with their labels."""
     still_open = dict(sorted(sample.settled.open.items()))
     given = {
-        item: {label_of(label_code): label for label_code, label in own.items()}
+        item: {label_of(coder): shown(source, {item: label})[item] for coder, label in own.items()}
         for item, own in still_open.items()
     }
     sheet = sheet_of(source, adjudicator + ADJUDICATES, given)
@@ -169,7 +176,38 @@ def sheet_of(source: StudySource, coder: str, items: Mapping[str, Mapping[str, s
         rows.append({ITEM: item, TEXT: "\n".join(lines), **filled})
     asked = experiment.variants[0].instruction.strip()
     question = asked if asked and "{" not in asked else "Which label fits the text?"
-    return Sheet(coder, rows, labels, question)
+    return Sheet(coder, rows, labels, question, spans=source.has_spans)
+
+
+def shown(source: StudySource, labels: Mapping[str, str]) -> dict[str, str]:
+    """The labels of items as they stand on a sheet: of spans the words."""
+    if not source.has_spans:
+        return dict(labels)
+    texts = item_texts(source, labels)
+    return {item: in_words(label, texts.get(item, "")) for item, label in labels.items()}
+
+
+def spans_on(source: StudySource, item: str, cell: Any, where: str) -> str:
+    """What a person marked in an item's text, as a label of the sample: spans.
+
+    Raises:
+        ItemError: Some words are not in the text.
+    """
+    assert source.field is not None  # only one of spans has such labels
+    require("evidence", "rapidfuzz")
+    from quaver.score.parsing.quotes import QuotedText  # of an extra
+
+    marked = spans_of(cell, source.field, where) or []
+    spans, lost = placed_spans(marked, QuotedText(item_texts(source, [item])[item]))
+    if lost:
+        raise ItemError(
+            "these words are not in the text",
+            where=where,
+            expected=f"words copied from the text of item {item!r}",
+            found=lost[0][:120],
+            fix="copy them from the text, in one piece, or with … between two pieces",
+        )
+    return written_spans(spans) or NO_LABELS
 
 
 def item_texts(source: StudySource, items: Iterable[str]) -> dict[str, str]:

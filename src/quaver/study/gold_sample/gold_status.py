@@ -6,20 +6,24 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
+from functools import partial
 from itertools import combinations
 from typing import Any
 
 import polars as pl
 
 from quaver.agreement import krippendorff_alpha
-from quaver.core.records import Estimate, LabelSet
+from quaver.core.label_values import NO_LABELS
+from quaver.core.records import Estimate, Item
 from quaver.core.rows import Rows
+from quaver.design.items.answer_options import place_of
 from quaver.design.items.table_files import Row
 from quaver.gold.coder_sheet import CODER, assigned
 from quaver.gold.gold_draw import STRATA
 from quaver.gold.returned_labels import CODED_COLUMNS, ReturnedLabels, current, ratings
+from quaver.measures.stability.span_stability import span_alpha
 from quaver.report.page_templates import template
-from quaver.study.gold_sample.coder_sheets import OWN_TABLE, item_texts
+from quaver.study.gold_sample.coder_sheets import OWN_TABLE, item_texts, spans_on
 from quaver.study.gold_sample.gold_plan import now
 from quaver.study.sources.gold_files import GoldSample
 from quaver.study.sources.study_source import StudySource
@@ -92,7 +96,7 @@ class GoldStatus(Rows):
         return template("terminal/gold_status.txt").render(status=self).rstrip("\n")
 
 
-def gold_status(sample: GoldSample, labels: LabelSet) -> GoldStatus:
+def gold_status(sample: GoldSample, source: StudySource) -> GoldStatus:
     """Where a gold sample stands in one field."""
     done = Counter(current(sample.coded).filter(role="coder")["coder"].to_list())
     given: Counter[str] = Counter()
@@ -102,7 +106,7 @@ def gold_status(sample: GoldSample, labels: LabelSet) -> GoldStatus:
         items = sample.draw.filter(round=number)["item"].to_list()
         dealt = assigned(items, about["coders"], about["overlap"], sample.design["seed"])
         given.update({coder: len({*own} - known) for coder, own in dealt.items()})
-    twice, agreement = coder_agreement(ratings(sample.coded), labels)
+    twice, agreement = coder_agreement(ratings(sample.coded), source)
     return GoldStatus(
         design=design,
         by=tuple(STRATA[design]) if design else (),
@@ -119,25 +123,33 @@ def gold_status(sample: GoldSample, labels: LabelSet) -> GoldStatus:
     )
 
 
-def described(sample: GoldSample, labels: LabelSet) -> dict[str, Any]:
+def described(sample: GoldSample, source: StudySource) -> dict[str, Any]:
     """The description of a drawn gold sample for a report: status, seed, probabilities and last day."""
     last = datetime.fromisoformat(sample.design["rounds"][-1]["when"])
     chances = sample.draw["probability"]
-    return gold_status(sample, labels).document() | {
+    return gold_status(sample, source).document() | {
         "seed": sample.design["seed"],
         "probabilities": [chances.min(), chances.max()],
         "date": last.strftime("%-d %B %Y"),
     }
 
 
-def coder_agreement(table: pl.DataFrame, labels: LabelSet) -> tuple[int, Estimate | None]:
-    """How many items several coders labelled, and how well they agree."""
+def coder_agreement(table: pl.DataFrame, source: StudySource) -> tuple[int, Estimate | None]:
+    """How many items several coders labelled, and how well they agree; of spans αU."""
     rows = [[label for label in row if label is not None] for row in table.drop("item").iter_rows()]
     several = [row for row in rows if len(row) > 1]
     if not several:
         return 0, None
     pairs = [first == other for row in several for first, other in combinations(row, 2)]
-    alpha = krippendorff_alpha(table.drop("item").rows(), labels.level, labels=labels)
+    labels, texts = source.experiment.labels, item_texts(source, table["item"])
+    if source.has_spans and all(texts.values()):
+        given = table.unpivot(index="item", variable_name="variant", value_name="label").drop_nulls("label")
+        length = pl.col("item").replace_strict(list(texts), list(map(len, texts.values())))
+        spans = pl.col("label").replace(NO_LABELS, "")
+        (alpha,) = span_alpha(given.with_columns(spans=spans, text_length=length))
+    else:
+        sets = [[cell and source.labels_of([cell])[0] for cell in row] for row in table.drop("item").rows()]
+        alpha = krippendorff_alpha(sets, labels.level, labels=labels)
     details = {**alpha.details, "percent": sum(pairs) / len(pairs)}
     return len(several), replace(alpha, details=details)
 
@@ -167,7 +179,8 @@ def checked_labels(
     """
     texts = item_texts(source, sample.drawn)
     others = [item.id for item in source.experiment.items if item.id not in texts]
-    sheet = ReturnedLabels(source.experiment.labels, texts, others, apart=apart is not None)
+    spans = partial(spans_on, source) if source.has_spans else None
+    sheet = ReturnedLabels(source.experiment.labels, texts, others, apart=apart is not None, spans=spans)
     read = sheet.read(rows, column, coder)
     return read.select(
         pl.lit(source.gold_field).alias("field"),
@@ -182,12 +195,19 @@ def known_labels(source: StudySource, sample: GoldSample) -> pl.DataFrame:
     own = source.spec.annotations or source.spec.items
     column = own.gold.column if own.gold and own.gold.column else CODER
     drawn, when = {*sample.drawn}, now()
+    items = [item for item in source.experiment.items if item.id in drawn and item.gold is not None]
     rows = [
-        (source.gold_field, item.id, column, "coder", item.gold, None, OWN_TABLE, when)
-        for item in source.experiment.items
-        if item.id in drawn and item.gold is not None
+        (source.gold_field, item.id, column, "coder", _own_label(source, item), None, OWN_TABLE, when)
+        for item in items
     ]
     return pl.DataFrame(rows, CODED_COLUMNS, orient="row")
+
+
+def _own_label(source: StudySource, item: Item) -> str | None:
+    """The gold label that an item came with; of spans those."""
+    if source.field is None or not source.field.spans:
+        return item.gold
+    return spans_on(source, item.id, item.fields.get(source.field.marked), place_of(item))
 
 
 def with_labels(sample: GoldSample, read: pl.DataFrame) -> tuple[GoldSample, int, int]:

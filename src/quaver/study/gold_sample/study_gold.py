@@ -80,7 +80,7 @@ class StudyGold:
     def _status(self, sample: GoldSample) -> GoldStatus:
         """Where a sample stands: in the field with the fewest labels, and in each of several."""
         fields = {
-            field.gold_field: gold_status(sample.of(field.gold_field), field.experiment.labels)
+            field.gold_field: gold_status(sample.of(field.gold_field), field)
             for field in self._fields.values()
         }
         worst = min(fields.values(), key=lambda field: field.labelled)

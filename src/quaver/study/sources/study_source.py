@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +14,8 @@ import polars as pl
 from quaver.collect.run.ledger import Entry
 from quaver.collect.run.progress import Price
 from quaver.collect.store.response_store import Store
+from quaver.core.label_values import TaskField
+from quaver.core.spans import set_in
 from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import fingerprint
@@ -75,6 +77,7 @@ class StudySource(ABC):
         files: The folder's files.
         plugins: Its models, evaluators and measures.
         gold_field: The field whose labels in the gold sample are its own; empty without fields.
+        field: The field whose labels it has, where it is one field of a study.
         withheld: How many answers a bundle was packed without.
     """
 
@@ -84,6 +87,7 @@ class StudySource(ABC):
     has_texts: bool = True
     owns_folder: bool = True
     gold_field: str = ""
+    field: TaskField | None = None
     withheld: int = 0
     measured: Any = None
     """What was last measured of it, with the state of the annotations that it was measured of."""
@@ -132,6 +136,17 @@ class StudySource(ABC):
     def gold_sample(self) -> GoldSample:
         """Its gold sample, with the labels of what it is about."""
         return self.gold_files.sample().of(self.gold_field)
+
+    @property
+    def has_spans(self) -> bool:
+        """Whether passages of the texts have its labels: people's labels in the gold sample are spans."""
+        return self.field is not None and self.field.spans
+
+    def labels_of(self, coded: Iterable[str]) -> list[str]:
+        """What people coded as labels: of spans the set of their labels."""
+        if self.field is None or not self.field.spans:
+            return [*coded]
+        return [set_in(cell, self.field.labels.codes) for cell in coded]
 
     # ------------------------------------------------------------ where it is, what it is called
 
