@@ -2,8 +2,7 @@
 
 `groups` compares two groups of items, with few labels or few groups on one side, beside a z test that knows
 the true shares; `prompts` draws the truth with log-odds ``slope`` times a covariate, which a prompt gives
-with a certain accuracy, perhaps with the covariate turned round; `together`
-compares the majority's labels with the prompts'. Run it as
+with a certain accuracy, perhaps with the covariate turned round. Run it as
 ``python benchmarks/conclusions.py [RUNS]``; 400 runs take some minutes.
 """
 
@@ -17,7 +16,6 @@ from scipy.special import ndtri
 
 from quaver.estimation.score_tests import ScoreTest
 from quaver.measures.validity.conclusion_formula import read_effect
-from quaver.measures.validity.conclusions import majority
 
 GROUPS = (
     # items, of which in the smaller group, share of the label in the larger one, in the smaller one
@@ -56,7 +54,6 @@ PROMPTS = (
     (400, 0.0, 0.95, False),
     (100, 0.0, 0.95, False),
 )
-ACCURACIES = (0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9)
 EFFECT = read_effect("x > 0", ["Intercept", "x"])
 Z = -float(ndtri(0.025))
 
@@ -125,32 +122,6 @@ def prompts(items: int, slope: float, accuracy: float, turned: bool, runs: int) 
     return found
 
 
-def together(items: int, shared: float, runs: int) -> dict[str, object]:
-    """Accuracy of the median and the best prompt, of the majority's labels.
-
-    Args:
-        items: How many.
-        shared: The share of items on which all prompts that err err together.
-        runs: How many runs.
-    """
-    rng = np.random.default_rng([items, round(10 * shared)])
-    rows = []
-    for _ in range(runs):
-        truth = truths(rng, items, 0.5, 1)[1][:, 0]
-        common, alike = rng.random(items), rng.random(items) < shared
-        wrong = [np.where(alike, common, rng.random(items)) > accuracy for accuracy in ACCURACIES]
-        says = np.stack([np.where(one, ~truth, truth) for one in wrong], 1).astype(int)
-        right = sorted(float((says[:, k] == truth).mean()) for k in range(says.shape[1]))
-        gold = truth.astype(int)
-        most = float(majority(says[:, :, None].astype(np.int32), 2)[np.arange(items), gold].mean())
-        rows.append((right[len(right) // 2], right[-1], most))
-    found = np.array(rows)
-    names = ("median prompt", "best prompt", "majority")
-    means = dict(zip(names, found.mean(0).round(3).tolist(), strict=True))
-    better = percent(found[:, 2] > found[:, 0])
-    return {"items": items, "shared": shared, **means, "beats the median": better}
-
-
 if __name__ == "__main__":
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 400
     pl.Config.set_tbl_cols(-1)
@@ -158,5 +129,3 @@ if __name__ == "__main__":
     print("two groups: verdicts in percent", pl.DataFrame([groups(*case, 5 * runs) for case in GROUPS]))
     print("items in groups", pl.DataFrame([clustered(*case, 5 * runs) for case in CLUSTERED], strict=False))
     print("prompts: holds / reverses", pl.DataFrame([prompts(*case, runs) for case in PROMPTS]), flush=True)
-    cases = [(items, shared) for items in (50, 400) for shared in (0.0, 0.5, 1.0)]
-    print("labels together", pl.DataFrame([together(*case, min(runs, 200)) for case in cases]))

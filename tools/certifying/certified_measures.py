@@ -91,7 +91,7 @@ class Certified:
 
 _SUBSAMPLES = "the interval holds the middle of the subsamples, not a value of the population"
 _CONCLUSION = "quaver.measures.validity.conclusions:conclusion"
-_EFFECTS = frozenset({"conclusion", "conclusion_majority", "conclusion_gold"})
+_EFFECTS = frozenset({"conclusion", "conclusion_gold"})
 _SELDOM: Final = 50
 """Every so many replications what takes minutes is taken, and what no line judges, to see that it works."""
 _SAMPLED: Options = {

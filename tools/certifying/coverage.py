@@ -29,12 +29,6 @@ LEVEL = 0.05
 _Z = 1.645
 """How many standard errors a line may miss its limit by: one-sided, at 5%."""
 
-_COUNTS = "it counts the verdicts of these items, which a very large study decides"
-UNCERTIFIED: Mapping[str, str] = dict.fromkeys(
-    ("conclusion_holds", "conclusion_reverses", "conclusion_undecided"), _COUNTS
-)
-"""Estimates whose interval is of no value of the population, and why."""
-
 FEW = 30
 """From fewer replications or intervals nothing is concluded."""
 
@@ -219,7 +213,6 @@ class Place:
 
 def line_of(about: Line, places: Sequence[Place], null: float | None = None, why_not: str = "") -> Line:
     """A line with its numbers and its verdict."""
-    why_not = why_not or UNCERTIFIED.get(about.name, "")
     values = np.stack([position.value for position in places])
     given, covers = (
         np.stack([getattr(position, name) for position in places]) for name in ("given", "covers")

@@ -20,12 +20,12 @@ from quaver.core.rows import defined, measure_of
 from quaver.errors import MeasureError, QuaverError, UnknownName
 from quaver.estimation.intervals import clopper_pearson
 from quaver.estimation.jackknife import Resampling
-from quaver.measures.validity.conclusions import ESTIMATED, VERDICTS
+from quaver.measures.validity.conclusions import ESTIMATED
 from quaver.study.analysis.study_measures import measurements
 from quaver.study.session import Study
 from quaver.study.sources.study_plugins import Measurement
 
-CONCLUDED: Final = (*ESTIMATED, *VERDICTS)
+CONCLUDED: Final = ESTIMATED
 """What a bound may name beside measures and their estimates: conclusions."""
 
 _PART = re.compile(r",(?=[^,=]+=|\s*$)")  # a level may hold commas

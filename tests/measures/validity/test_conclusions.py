@@ -9,7 +9,7 @@ from quaver.core.records import Label, LabelSet
 from quaver.errors import MeasureError, UnknownName
 from quaver.estimation.score_tests import ScoreTest
 from quaver.measures.validity.conclusion_formula import read_effect, read_formula
-from quaver.measures.validity.conclusions import conclusion, majority
+from quaver.measures.validity.conclusions import conclusion
 
 YES_NO = LabelSet((Label("yes", "yes"), Label("no", "no")))
 FAST = {"resamples": 400, "seed": 1}
@@ -50,14 +50,6 @@ def test_the_three_verdicts():
     verdicts = [one.details["verdict"] for one in single.values()]
     assert verdicts == ["holds", "holds", "not distinguishable", "reverses"]
     assert others["conclusion_gold"].details["verdict"] == "holds"
-    assert others["conclusion_holds"].value == 0.5
-    assert others["conclusion_holds"].unit == "variant"
-    # Clopper and Pearson's interval of 2 in 4.
-    assert (others["conclusion_holds"].low, others["conclusion_holds"].high) == pytest.approx(
-        (0.0676, 0.9324), abs=1e-4
-    )
-    assert others["conclusion_reverses"].details["count"] == 1
-    assert others["conclusion_undecided"].details["count"] == 1
     mirrored, _ = drawn(frame, items, effect="educ < 0")
     assert mirrored["v0"].details["verdict"] == "reverses"
     assert mirrored["v3"].details["verdict"] == "holds"
@@ -194,13 +186,6 @@ def test_regressions_agree_with_statsmodels():
         test = ScoreTest(matrix, outcome, contrast)
         assert test.value == pytest.approx(fit.params[at])
         assert (test.contributions**2).sum() == pytest.approx(fit.HC3_se[at] ** 2)
-
-
-def test_labels_brought_together():
-    codes = np.array([[[0], [0], [1]], [[-1], [0], [1]], [[-1], [-1], [-1]]], np.int32)
-    assert majority(codes, 2)[:2].tolist() == [[1.0, 0.0], [0.5, 0.5]]
-    assert np.isnan(majority(codes, 2)[2]).all()
-    assert majority(np.zeros((0, 2, 1), np.int32), 2).shape == (0, 2)
 
 
 @pytest.mark.parametrize("few", [3, 10])

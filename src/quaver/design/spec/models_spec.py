@@ -345,5 +345,3 @@ class ConclusionSpec(Part):
     """The field whose labels they are, where the task has fields."""
     missing: Literal["drop", "category"] = "drop"
     """What an answer without a label is: left out, or (category) a label other than LABEL."""
-    group: Name | None = None
-    """The group of items that is resampled; the study's if left out."""

@@ -14,7 +14,6 @@ from quaver.core.records import Estimate, IntervalWarning
 from quaver.estimation.cells import Missing
 from quaver.estimation.coded_columns import Ints, frame_of, label_counts
 from quaver.estimation.declaration import measure
-from quaver.estimation.intervals import clopper_pearson
 from quaver.estimation.jackknife import Floats
 from quaver.estimation.measure_input import MeasureInput
 from quaver.estimation.regression import orthonormal
@@ -26,15 +25,8 @@ from quaver.measures.validity.conclusion_formula import ItemTable, Regression, l
 CORRECTED, GOLD = "conclusion_corrected", "conclusion_gold"
 """The estimates about the true labels: corrected by all of the model's, and from gold labels alone."""
 
-ESTIMATED = (CORRECTED, "conclusion", "conclusion_majority", GOLD)
+ESTIMATED = (CORRECTED, "conclusion", GOLD)
 """The measures that are estimates of the effect."""
-
-VERDICTS = {
-    "conclusion_holds": "holds",
-    "conclusion_reverses": "reverses",
-    "conclusion_undecided": "not distinguishable",
-}
-"""The measures that count verdicts over variants."""
 
 _FEW_EVENTS = 0.6
 """Below this many expected events on a side one label can decide: the test errs in up to 15% of cases."""
@@ -71,9 +63,7 @@ def conclusion(
         With a designed gold sample ``conclusion_corrected`` (``details``: ``gold_alone``, ``effective_gold``,
         how many gold labels alone would be as precise), and ``conclusion_gold``. For each cell and variant a
         ``conclusion`` (``details``: ``verdict``, ``effect``, ``threshold``, its two-sided ``p``, ``accuracy``
-        against the gold labels). Of all variants' labels ``conclusion_majority``; of gold labels that were
-        not drawn by design ``conclusion_gold``; the shares of variants by verdict, ``conclusion_holds``,
-        ``_reverses`` and ``_undecided``, with Clopper & Pearson's interval.
+        against the gold labels). Of gold labels that were not drawn by design ``conclusion_gold``.
 
     Of two items in each group, 2 and 0 are labelled ``a``, so the shares differ by 1:
 
@@ -120,19 +110,11 @@ class _Drawn:
             for gold in gold_cells(replace(data, by=by)):
                 yield from self._corrected(gold)
         for cell in data.cells(raters=("repeat",), within=("model", "decoding", "variant"), gold=True):
-            single = [self._of_variant(cell, index) for index in range(len(cell.strata))]
-            yield from single
-            several = len(cell.strata) > 1
-            if several:
-                shares = majority(cell.codes, len(cell.labels))
-                known_to_all = np.asarray(np.isfinite(shares).all(1))
-                yield self._one(cell, shares, known_to_all, Statistic(method="", part="_majority"))
+            yield from (self._of_variant(cell, index) for index in range(len(cell.strata)))
             has_gold = np.asarray(cell.gold_codes >= 0)
             if not known and has_gold.any():
                 true = label_counts(cell.gold_codes[:, None], len(cell.labels))
                 yield self._one(cell, true, has_gold, Statistic(method="", part="_gold"))
-            if several:
-                yield from self._counted(cell, single)
 
     def _judged(self, cell: Cell, statistic: Statistic) -> Estimate:
         """The estimate of a statistic, with its verdict."""
@@ -237,29 +219,6 @@ class _Drawn:
             warnings=tuple(_warnings(test, share, clusters, cell.unit)),
         )
 
-    def _counted(self, cell: Cell, single: Sequence[Estimate]) -> Iterator[Estimate]:
-        """The shares of variants by verdict."""
-        verdicts, level, n = (
-            [estimate.details["verdict"] for estimate in single],
-            single[0].confidence_level,
-            len(single),
-        )
-        without = sum(estimate.value is None for estimate in single)
-        for name, verdict in VERDICTS.items():
-            count = verdicts.count(verdict)
-            yield Estimate(
-                name,
-                count / n,
-                *clopper_pearson(count, n, level),
-                confidence_level=level,
-                n=n,
-                unit="variant",
-                method="share of variants by verdict; Clopper-Pearson interval over variants",
-                reference=conclusion.source,
-                cell=cell.where,
-                details={"count": count, "undefined": without, "effect": self.table.effect},
-            )
-
 
 def _warnings(test: ScoreTest, outcome: Floats, clusters: Ints | None, unit: str) -> Iterator[str]:
     """What a reader must know of how little one side of a contrast rests on.
@@ -279,26 +238,6 @@ def _warnings(test: ScoreTest, outcome: Floats, clusters: Ints | None, unit: str
             f"one side of the contrast rests on about {groups:.1f} {unit}s: the interval takes the {unit}s "
             "of both sides to vary alike"
         )
-
-
-def majority(codes: NDArray[np.int32], labels: int) -> Floats:
-    """The most frequent label of each item; a tie is shared evenly.
-
-    Args:
-        codes: Labels' codes, shape (items, raters, repeats); -1 where there is none.
-        labels: How many labels there are.
-
-    Returns:
-        Shape (items, labels), rows that sum to 1; NaN for an item without labels.
-
-    >>> majority(np.array([[[0], [0], [1]], [[0], [1], [-1]]], np.int32), 2).tolist()
-    [[1.0, 0.0], [0.5, 0.5]]
-    """
-    total = label_counts(codes, labels).sum(1)
-    most = total.max(1, keepdims=True, initial=0.0)
-    first = ((total == most) & (most > 0)).astype(np.float64)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(first / first.sum(1, keepdims=True))
 
 
 def _smaller_side(lever: Floats, units: Ints) -> float:

@@ -301,20 +301,3 @@ def columns(
     room = {"fit": fit, "spacing": 14, "each": each, "height": high, "room": each + 30, "resolve": own}
     form = "violins" if smooth else "columns"
     return drawn.spec(form, drawn.panels((), {}, {}, each), across=across, up=up, **room)
-
-
-def curve(rows: Rows, series: Sequence[str], *, width: int = 720) -> Spec:
-    """Estimates from the least to the largest, above a row of ticks for each choice that they were made with.
-
-    Args:
-        rows: With ``place`` and ``value``, ``low``, ``high`` or ``choice``; a ``level`` all across; a band
-            from ``band_low`` to ``band_high``.
-        series: In their order.
-        width: In pixels.
-    """
-    drawn = Drawing(rows, width, series)
-    chosen = any("choice" in row for row in drawn.rows)
-    lines, left = drawn.lines("choice", 150) if chosen else ([], 20.0)
-    last = max(row.get("place", 0) for row in drawn.rows)
-    room = {"each": max(120, width - left - 60), "height": 15 * len(lines), "lines": lines}
-    return drawn.spec("curve", (), x_domain=[-0.5, last + 0.5], **room)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -18,7 +19,7 @@ from quaver.report.charts.chart import (
     first_and_last,
     spoken,
 )
-from quaver.report.charts.forms import curve, mark, plane
+from quaver.report.charts.forms import plane
 from quaver.report.charts.scores import score_chart
 from quaver.report.charts.specification import Row
 from quaver.report.estimate_index import NO_LABEL, Results, varying
@@ -29,7 +30,8 @@ _MOST_LABELS, _MOST_CURVES = 6, 9
 _SHOWN_LEVELS = 12
 """Of more levels of a factor, half as many of the lowest and of the highest are drawn."""
 _VERDICTS = ("holds", "reverses", "not distinguishable")
-_MAJORITY = "conclusion_majority"
+_TRUTHS = {"conclusion_corrected": "corrected by gold labels", "conclusion_gold": "gold labels alone"}
+"""Of the estimates about the true labels, what they rest on."""
 _SHARES: dict[str, Any] = {"percent": True, "domain": (0.0, 1.0)}
 """How shares of answers are drawn."""
 
@@ -172,73 +174,33 @@ def reliability(results: Results) -> Iterator[Figure]:
 
 
 def conclusions(results: Results) -> Iterator[Figure]:
-    """A specification curve for each conclusion."""
+    """Each conclusion under every prompt, model, decoding and evaluator."""
     estimates = [estimate for estimate in results.estimates if estimate.measure.startswith("conclusion")]
     for name in dict.fromkeys(estimate.cell.get("conclusion", "") for estimate in estimates):
-        some = [estimate for estimate in estimates if estimate.cell.get("conclusion", "") == name]
-        single = [estimate for estimate in of_measures(some, "conclusion") if "verdict" in estimate.details]
-        if not defined(single):
+        about = [estimate for estimate in estimates if estimate.cell.get("conclusion", "") == name]
+        single = [estimate for estimate in of_measures(about, "conclusion") if "verdict" in estimate.details]
+        known = ranked(defined(single))
+        if not known:
             continue
-        verdicts = [estimate.details["verdict"] for estimate in single]
-        counts = ", ".join(f"{kind} under {verdicts.count(kind)}" for kind in _VERDICTS)
-        said = f"Of {len(single)} specifications: {counts}, in these labels. {BARS}"
-        if true := corrected_conclusions(some).get(name):
-            said = f"The claim {in_true_labels(true)}. {said}"
-        lines = " Dashed: the gold labels." if of_measures(some, "conclusion_gold") else ""
-        if true is not None and true.low is not None:
-            lines += " Band: the corrected estimate’s interval, which is about the true labels."
+        drawn = known if len(known) <= MOST_ROWS else first_and_last(known, MOST_ROWS)
+        verdicts = Counter(estimate.details["verdict"] for estimate in single)
+        counts = ", ".join(f"{verdict} under {verdicts[verdict]}" for verdict in _VERDICTS)
+        left_out = cut(len(drawn), len(known), "specifications", "the lowest and the highest")
+        summary = f"Of {len(single)} specifications: {counts}, in these labels. {BARS}{left_out}"
+        if true := corrected_conclusions(about).get(name):
+            summary = f"The claim {in_true_labels(true)}. {summary}"
+        references = [(estimate.details["threshold"], "", None) for estimate in drawn[:1]]
+        for truth in defined(of_measures(about, "conclusion_corrected", "conclusion_gold"))[:1]:
+            references.append((truth.number, f"dashed: {_TRUTHS[truth.measure]}", None))
         yield Figure(
-            draw=partial(curve, _specifications(some, results), _VERDICTS),
-            estimates=some,
+            draw=partial(score_chart, drawn, results, as_given=True, axis="estimate", references=references),
+            estimates=about,
             name=f"conclusion-{slug(name)}",
             measure="conclusion",
             section="conclusions",
-            title=f"{name}: {single[0].details['effect']}, in these labels under every prompt variant",
-            subtitle=f"{said}{lines} Below: the choices behind each estimate.",
-            alternative=said,
+            title=f"{name}: {drawn[0].details['effect']}, in these labels under every prompt variant",
+            subtitle=summary,
+            alternative=summary,
             covers=("conclusion*",),
             place=10,
         )
-
-
-def _specifications(estimates: Sequence[Estimate], results: Results) -> list[Row]:
-    """One conclusion's estimates from the least to the largest, what each was made with, and its lines."""
-    known = [estimate for estimate in defined(estimates) if "verdict" in estimate.details]
-    drawn = ranked(of_measures(known, "conclusion", _MAJORITY))
-    rows: list[Row] = []
-    made: dict[str, dict[str, list[int]]] = {}
-    for place, estimate in enumerate(drawn):
-        verdict = estimate.details["verdict"]
-        point = mark(estimate, results, **_at(place, estimate))
-        rows.append(point | {"about": f"{point['about']}; {verdict}"})
-        for column, level in _choices(estimate, results).items():
-            made.setdefault(column, {}).setdefault(level, []).append(place)
-    for column, levels in made.items():
-        if [*map(len, levels.values())] == [len(drawn)]:
-            continue  # which all were made with
-        known_levels = [level for level in results.order(column) if level in levels]
-        for level in dict.fromkeys([*known_levels, *sorted(levels)]):
-            choice = f"{in_words(column)}: {level}"
-            rows += [{**_at(place, drawn[place]), "choice": choice} for place in levels[level]]
-    rows += [{"level": estimate.details["threshold"], "wide": 1, "dash": False} for estimate in drawn[:1]]
-    for gold in of_measures(known, "conclusion_gold")[:1]:
-        rows.append({"level": gold.value, "wide": 1, "dash": True})
-    for true in [
-        estimate for estimate in of_measures(known, "conclusion_corrected") if estimate.low is not None
-    ][:1]:
-        band = {"band_low": true.low, "band_high": true.high}
-        rows.append({"level": true.value, "wide": 2, "dash": False, **band})
-    return rows
-
-
-def _at(place: int, estimate: Estimate) -> Row:
-    return {"place": place, "series": estimate.details["verdict"]}
-
-
-def _choices(estimate: Estimate, results: Results) -> dict[str, str]:
-    """What a conclusion was drawn with: model, decoding, evaluator, and the levels of its prompt."""
-    made = {name: estimate.cell[name] for name in ("model", "decoding", "evaluator") if name in estimate.cell}
-    if estimate.measure == _MAJORITY:
-        return {**made, "labels of": "the majority"}
-    variant = estimate.cell.get("variant", "")
-    return {**made, **results.factor_levels.get(variant, {"variant": variant} if variant else {})}

@@ -25,7 +25,7 @@ _BOLD = 1.08
 """How much wider bold letters are."""
 _SHAPES: Final = ("circle", "diamond", "square", "triangle-up", "cross", "triangle-down")
 _PARTS: Final = (
-    *("head", "color", "fill", "shape", "offset", "line", "x", "y", "place"),
+    *("head", "color", "fill", "shape", "offset", "line", "x", "y"),
     "about",
 )
 BREAK: Final = "\u2063"

@@ -95,12 +95,15 @@ def coder_sentences(results: Results) -> list[Markup]:
 
 def _conclusions(results: Results) -> Iterator[Markup]:
     """Under how many specifications each of a few conclusions holds, in these labels."""
-    held = results.of("conclusion_holds")
     true = corrected_conclusions(results.estimates)
     for name, estimate in list(true.items())[:FEW]:
         yield Markup("“{}” {}.").format(name, in_true_labels(estimate))
-    for estimate in held[:FEW]:
-        yield _say(results)("conclusion", estimate, len(held) == 1 and bool(true))
+    single = results.of("conclusion")
+    names = list(dict.fromkeys(estimate.cell["conclusion"] for estimate in single))
+    for name in names[:FEW]:
+        verdicts = [estimate.details["verdict"] for estimate in single if estimate.cell["conclusion"] == name]
+        again = len(names) == 1 and bool(true)
+        yield _say(results)("conclusion", name, verdicts.count("holds"), len(verdicts), again)
 
 
 def corrected_conclusions(estimates: Iterable[Estimate]) -> dict[str, Estimate]:

@@ -63,8 +63,6 @@ class Conclusions:
                 label_numbers(asked.label, labels.codes, labels)
                 items, categories = self._items(conclusion)
                 ItemTable(items, asked, categories, conclusion.effect)
-                if conclusion.group is not None and column_of("group", conclusion.group) not in self._groups:
-                    raise UnknownColumn(conclusion.group, self._groups, where="group")
 
     def measurements(self, names: Sequence[str] | None = None) -> list[Measurement]:
         """All of them as one measurement; none where there are none, or others are asked for."""
@@ -91,7 +89,7 @@ class Conclusions:
                     name=claim.name,
                     categories=categories,
                     missing=claim.missing,
-                    group=column_of("group", claim.group) if claim.group else self._spec.group,
+                    group=self._spec.group,
                     **options,
                 )
         return estimates
