@@ -5,7 +5,7 @@
 Each kind of study is planted (`planted_study.py`), opened as a user opens it and judged. What would be right
 to say (`planted_kinds.py`) follows from no rule of the verdict. Planted as good are at most 8% wrong labels
 and 5% of pairs of prompts that differ (on a scale, by a step); planted as bad is at least a fifth, or most of
-a class or a group.
+a class or a group. A label that may not be excluded is right in nine of ten of its uses.
 
 A verdict is a false "use" where it vouches for labels that are bad: all of them, a prompt, a class, a group,
 or those of texts that never got one, unless it says so. It is a false "do not use" where it refuses labels

@@ -75,7 +75,46 @@ _CLASSES = {
     "ten labels": Kind(Plan(texts=300, shares=_even(10)), (USE,)),
     "twenty labels": Kind(Plan(texts=600, prompts=3, shares=_even(20)), (USE,)),
     "forty labels": Kind(Plan(texts=1200, prompts=3, shares=_even(40)), (USE,)),
-    "one label of three rare (7%), found": Kind(Plan(texts=400, shares=(0.6, 0.33, 0.07)), (USE,)),
+    "one label of three rare (7%), found, a fifth of its uses wrong": Kind(
+        Plan(texts=400, shares=(0.6, 0.33, 0.07)), (USE, EXCEPT), doubtful=(2,)
+    ),
+    "one label of three rare (7%), found, right in 95% of its uses": Kind(
+        Plan(texts=400, shares=(0.6, 0.33, 0.07), wrong=0.005, noise=0.004), (USE,)
+    ),
+    "one label of three rare (3%), found, right in 95% of its uses": Kind(
+        Plan(texts=800, shares=(0.6, 0.37, 0.03), wrong=0.002, noise=0.002), (USE,)
+    ),
+    "one label of three rare (5%), found, right in 95% of its uses": Kind(
+        Plan(texts=400, shares=(0.6, 0.35, 0.05), wrong=0.004, noise=0.003), (USE,)
+    ),
+    "one label of three rare (10%), found, right in 93% of its uses": Kind(
+        Plan(texts=400, shares=(0.6, 0.3, 0.1), wrong=0.01, noise=0.01), (USE,)
+    ),
+    "one label of three rare (7%), half of its uses wrong": Kind(
+        Plan(texts=400, shares=(0.6, 0.33, 0.07), confused={0: (2, 0.12)}, wrong=0.01, noise=0.01),
+        (EXCEPT,),
+        allowed=(NOT,),
+        bad=(2,),
+    ),
+    "one label of three rare (3%), never found": Kind(
+        Plan(texts=800, shares=(0.6, 0.37, 0.03), confused={2: (1, 1.0)}, wrong=0.02),
+        (EXCEPT,),
+        bad=(2,),
+        doubtful=(1,),
+    ),
+    "one label of three rare (10%), never found": Kind(
+        Plan(texts=400, shares=(0.6, 0.3, 0.1), confused={2: (1, 1.0)}, wrong=0.02),
+        (EXCEPT, NOT),
+        bad=(2,),
+        doubtful=(1,),
+        causes=("gold", "class"),
+    ),
+    "one label of three (3%), found, without gold": Kind(
+        Plan(texts=800, shares=(0.6, 0.37, 0.03), wrong=0.01, noise=0.003, gold=0.0), (USE,)
+    ),
+    "one label of three (10%), lost by each prompt in half, without gold": Kind(
+        Plan(texts=400, shares=(0.6, 0.3, 0.1), lost={2: (0, 0.5)}, wrong=0.02, gold=0.0), (EXCEPT,), bad=(2,)
+    ),
     "one label of two rare (8%), found": Kind(
         Plan(texts=600, shares=(0.92, 0.08), wrong=0.005, noise=0.004), (USE,), allowed=(EXCEPT,)
     ),
@@ -163,6 +202,35 @@ _LEVELS = {
     ),
     "the same, without gold": Kind(
         Plan(texts=300, shares=_FIVE, gold=0, scale=Scale("ordinal", noise=0.25)), (USE,)
+    ),
+    "five ordinal labels, two steps swapped": Kind(
+        Plan(
+            texts=300,
+            shares=_FIVE,
+            scale=Scale("ordinal", noise=0.25),
+            confused={2: (3, 1.0), 3: (2, 1.0)},
+        ),
+        (EXCEPT, NOT),
+        bad=(2, 3),
+        causes=("gold", "class"),
+    ),
+    "five ordinal labels, one step never given": Kind(
+        Plan(texts=300, shares=_FIVE, scale=Scale("ordinal", noise=0.25, skipped=3)),
+        (EXCEPT, NOT),
+        bad=(3,),
+        causes=("gold", "class"),
+    ),
+    "seven ordinal labels, one step never given, 100 gold labels": Kind(
+        Plan(texts=300, shares=_SEVEN, gold=1 / 3, scale=Scale("ordinal", noise=0.25, skipped=5)),
+        (EXCEPT, NOT),
+        bad=(5,),
+        causes=("gold", "class"),
+    ),
+    "seven ordinal labels, 40 texts": Kind(
+        Plan(texts=40, shares=_SEVEN, scale=Scale("ordinal", noise=0.25)), (USE,)
+    ),
+    "nine ordinal labels, three prompts, half a step of noise": Kind(
+        Plan(texts=100, prompts=3, shares=_even(9), scale=Scale("ordinal", noise=0.3, shared=0.5)), (USE,)
     ),
     "seven ordinal labels, a quarter of a step of noise": Kind(
         Plan(texts=300, shares=_SEVEN, scale=Scale("ordinal", noise=0.25)), (USE,)

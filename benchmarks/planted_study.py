@@ -64,6 +64,7 @@ class Scale:
         shared: The same for a part that all prompts have in common.
         bias: How many steps too high the labels are, by prompt.
         factor: What the readings are multiplied by.
+        skipped: The step that is never given; the one below stands in its place.
     """
 
     level: str
@@ -71,6 +72,7 @@ class Scale:
     shared: float = 0.0
     bias: Chances = 0.0
     factor: float = 1.0
+    skipped: int | None = None
 
 
 @dataclass(frozen=True)
@@ -171,6 +173,11 @@ def planted(plan: Plan, rng: np.random.Generator) -> Planted:
         labels = _labels(plan, truth, rng)
     else:
         truth, labels = _scaled(plan.scale, kinds, (n, plan.prompts), rng)
+        if plan.confused:  # on a scale whatever a prompt reads
+            changed = np.arange(kinds)
+            for label, (instead, _) in plan.confused.items():
+                changed[label] = instead
+            labels = changed[labels]
     if plan.groups is not None:
         in_bad = np.isin(group, list(misread))
         labels = _in_groups(plan.groups, truth, labels, in_bad, kinds, rng)
@@ -247,7 +254,10 @@ def _scaled(scale: Scale, kinds: int, size: tuple[int, int], rng: np.random.Gene
     bias = np.broadcast_to(scale.bias, size[1])
     shared = rng.normal(0, scale.shared, size[0])
     read = (place + shared)[:, None] * scale.factor + bias + rng.normal(0, scale.noise, size)
-    return np.floor(place).astype(int), np.clip(np.floor(read), 0, kinds - 1).astype(int)
+    given = np.clip(np.floor(read), 0, kinds - 1).astype(int)
+    if scale.skipped is not None:
+        given = np.where(given == scale.skipped, scale.skipped - 1, given)
+    return np.floor(place).astype(int), given
 
 
 def _in_groups(
@@ -292,7 +302,7 @@ def _gold(plan: Plan, truth: Ints, rng: np.random.Generator) -> tuple[Ints, Ints
 
 @cache
 def true_values(plan: Plan) -> dict[str, Any]:
-    """What very many texts show: by quantity, and in ``recall`` by label.
+    """What very many texts show: by quantity, and in ``recall`` and ``precision`` by label.
 
     ``wrong``: the share of labels that differ from the true ones; ``off gold``: from the gold labels;
     ``prompts``, ``repeats``: the share of pairs of labels that differ; ``missing``: the share of answers
@@ -314,6 +324,7 @@ def true_values(plan: Plan) -> dict[str, Any]:
         "prompts": _differing(labels, 1),
         "repeats": _differing(labels, 2),
         "recall": [_share(labels == at, given & (truth == at)) for at in range(len(plan.shares))],
+        "precision": [_share((truth == at) & (labels == at), labels == at) for at in range(len(plan.shares))],
     }
     return found
 

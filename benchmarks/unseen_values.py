@@ -95,8 +95,8 @@ def amounts(
     )
 
 
-def _of_sets(**given: Any) -> ValueKind:
-    return ValueKind(partial(sets, **given))
+def _of_sets(texts: int = 400, **given: Any) -> ValueKind:
+    return ValueKind(partial(sets, **given), texts)
 
 
 def _of_amounts(**given: Any) -> ValueKind:
@@ -104,6 +104,7 @@ def _of_amounts(**given: Any) -> ValueKind:
 
 
 _RARE = (0.4, 0.3, 0.3, 0.07)
+_RARER = (0.4, 0.3, 0.3, 0.04)
 VALUES: Mapping[str, ValueKind] = {
     "a label of sets (7%) never listed": _of_sets(shares=_RARE, lost=1.0, noise=0.0),
     "a label of sets (7%) never listed, 150 gold": _of_sets(shares=_RARE, lost=1.0, noise=0.0, gold=0.375),
@@ -112,6 +113,14 @@ VALUES: Mapping[str, ValueKind] = {
     ),
     "a label of sets (10%) found half of the time": _of_sets(
         shares=(0.4, 0.3, 0.3, 0.1), lost=0.5, alike=False
+    ),
+    "a label of sets (4%) found": _of_sets(shares=_RARER, noise=0.002, texts=600),
+    "a label of sets (4%) found, no gold": _of_sets(shares=_RARER, noise=0.002, gold=0.0, texts=600),
+    "a label of sets (4%) found half of the time, no gold": _of_sets(
+        shares=_RARER, lost=0.5, alike=False, noise=0.002, gold=0.0, texts=600
+    ),
+    "a label of sets (4%), half of its uses wrong": _of_sets(
+        shares=_RARER, spilled=0.04, noise=0.002, texts=600
     ),
     "a label of sets also listed for a fifth of the others": _of_sets(
         shares=(0.4, 0.3, 0.3, 0.2), spilled=0.2

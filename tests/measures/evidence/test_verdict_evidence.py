@@ -18,7 +18,7 @@ def frame(labels, gold, **columns):
 
 def by_name(found):
     names = ("group", "level", "label")
-    vouched = "class_", "group_", "label_right", "step_given", "unlabelled_texts", "coders_differ"
+    vouched = "class_", "group_", "label_right", "unlabelled_texts", "coders_differ"
     return {
         (one.measure, *(one.cell[name] for name in names if name in one.cell)): one
         for one in found
@@ -76,19 +76,33 @@ def test_on_a_scale_each_group_is_held_against_all_texts_and_steps_that_are_neve
     found = by_name(verdict_evidence(frame(labels, "1231132", party=party), labels=scale, compared=["party"]))
     # of the pairs a label and the label of another text, by chance: 1 is two steps from 3, one from 2
     chance = sum((int(one or 0) - int(other)) ** 2 / 4 for one in labels[:-1] for other in "123113") / 36
-    assert found["step_given", "2"].details["texts"] == 2
+    assert found["class_found", "2"].details == {"texts": 2, "parts": 3, "found": 0}
     assert found["group_agreement", "party", "x"].value == pytest.approx(1 - (1 / 4) / 3 / chance)
     assert found["group_agreement", "party", "y"].value == pytest.approx(1 - (4 / 4) * 3 / 3 / chance)
-    assert not [name for name in found if name[0] in ("class_found", "group_wrong")]
-    assert found["step_given", "2"].details["never"]
+    assert [name for name in found if name[0] in ("class_found", "group_wrong")] == [("class_found", "2")]
 
 
 def test_a_step_that_hardly_any_of_its_texts_gets_is_named_too():
     scale = LabelSet(tuple(Label(code, code) for code in "123"), "ordinal")
     given, true = [*"2" * 80, *"1" * 40, *"23"], "3" * 80 + "1" * 40 + "23"
     found = by_name(verdict_evidence(frame(given, true), labels=scale))
-    assert [name[1] for name in found if name[0] == "step_given"] == ["3"]
-    assert found["step_given", "3"].high < 0.1
+    assert [name[1] for name in found if name[0] == "class_found"] == ["3"]
+    assert found["class_found", "3"].high < 0.1
+
+
+@pytest.mark.parametrize(
+    ("second", "third", "named"),
+    [
+        ("2" * 14 + "3" * 6, "3" * 14 + "2" * 6, []),
+        ("2" * 10 + "3" * 10, "3" * 10 + "2" * 10, []),
+        ("3" * 16 + "2" * 4, "2" * 16 + "3" * 4, ["2", "3"]),
+    ],
+)
+def test_two_steps_are_named_where_texts_of_the_higher_one_get_lower_labels(second, third, named):
+    scale = LabelSet(tuple(Label(code, code) for code in "1234"), "ordinal")
+    given, true = [*"1" * 20, *second, *third, *"4" * 20], "".join(code * 20 for code in "1234")
+    found = by_name(verdict_evidence(frame(given, true), labels=scale))
+    assert [name[1] for name in found if name[0] == "class_found"] == named
 
 
 @pytest.mark.parametrize(

@@ -225,7 +225,6 @@ EXCEPTIONS = {
         "use",
         (),
     ),
-    "a step of a scale that is never given": ([part("step_given", 0.0, 0.2, label="a")], "use", ()),
     "a group that is perhaps wrong": ([part("group_wrong", 0.1, 0.4, group="party", level="x")], "use", ()),
     "a class missed in one group": (
         [part("group_class_found", 0.0, 0.3, group="party", level="x", label="a")],

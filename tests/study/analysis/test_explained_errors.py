@@ -86,6 +86,14 @@ def test_hand_labels_of_short_texts_do_not_vouch_for_the_long_ones(tmp_path):
     assert study.verdict().kind == "use"
 
 
+def test_sources_without_any_hand_label_are_named(tmp_path):
+    source = np.tile(["paper", "radio", "forum"], N // 3)
+    by_hand = (source == "paper") & (np.arange(N) % 9 != 0)
+    study = opened(tmp_path, wrong=source == "forum", by_hand=by_hand, source=source)
+    assert study.verdict().recommendations[0].reason == "chosen texts"
+    assert "and none is a text whose source is “forum” or “radio”" in str(study.verdict())
+
+
 def test_hand_labels_at_random_are_taken_for_what_they_are(tmp_path):
     rng = np.random.default_rng(8)
     language = rng.choice(["de", "en", "fr"], N)

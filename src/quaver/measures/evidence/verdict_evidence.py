@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import count, pairwise
 from typing import Any, Final
 
 import numpy as np
 import polars as pl
 import scipy
 
+from quaver.agreement.disagreement import scale
 from quaver.core.records import BY_PAIRS, UNORDERED, Estimate, LabelSet
 from quaver.estimation.cells import Frame, guarded
 from quaver.estimation.coded_columns import frame_of
@@ -28,7 +30,7 @@ from quaver.measures.evidence.label_flips import flips, label_kept, likeness
 from quaver.measures.evidence.prompt_choice import deviating_prompts, prompt_choice, prompts_seen
 from quaver.measures.stability.quote_stability import other_reason, quote_found
 from quaver.measures.stability.served_flips import served_flips
-from quaver.measures.validity.item_clusters import LENGTH, associated, traits
+from quaver.measures.validity.item_clusters import LENGTH, associated, fisher_exact, traits
 from quaver.measures.variation.label_movement import label_movement
 from quaver.measures.variation.label_shares import label_shares
 
@@ -41,6 +43,9 @@ _MOST: Final = 0.15
 
 _HARDLY: Final = 0.1
 """A step of a scale is hardly ever given where surely no more than this share of its texts gets it."""
+
+_CHANCE_REVERSED: Final = 0.01
+"""With this chance, over all steps, texts of a higher step seem to get lower labels."""
 
 _CHANCE_LEADING: Final = 0.05
 """With this chance, over all labels, one of two that are wrong as often seems to be so most often."""
@@ -304,9 +309,9 @@ def vouched_parts(
     - ``group_agreement`` (``group`` and ``level``), of labels that have an order, instead: 1 − D_group /
       D_chance, how far a group's labels are from the gold labels, by the disagreement of their level, with
       D_chance that of all items (`gold`).
-    - ``step_given`` (``label``), of each step of a scale that gold labels have and that surely less than one
-      in ten of their texts gets: the recall, with ``texts`` and whether it is ``never`` given in the details.
-      Other steps are not looked at by themselves: a neighbour is nearly as good.
+      Of the steps of a scale only these have ``class_found``: a step that no answer gives, one that surely
+      less than one in ten of its texts get, and two neighbours of which the texts of the higher one surely
+      get lower labels. Otherwise a neighbouring step is nearly as good.
     - ``label_right`` (``label``): the precision of a label over all prompts; in the details ``uses``, its
       share of the labels, and ``texts``. ``others_wrong``: the share of wrong labels among those that are
       left where each label is left out (``without`` in the details, ``share`` what they are of all labels)
@@ -433,13 +438,16 @@ def _on_a_scale(answers: ModelAnswers, columns: Sequence[str]) -> Iterator[Estim
     """What gold labels show of each group where labels have an order, and which steps are never given."""
     stepless = answers.labels.level in UNORDERED or answers.labels.are_numbers
     steps = [] if stepless else answers.take(recall, missing="wrong")
-    estimates = [step for step in steps if step.value is not None]
-    for estimate in at_once(estimates, len(estimates)):
-        never = estimate.cell["label"] not in answers.calls["label"]
-        if never or (estimate.high is not None and estimate.high < _HARDLY):
-            yield replace(
-                estimate, measure="step_given", details={"texts": estimate.details["items"], "never": never}
-            )
+    known = [step for step in steps if step.value is not None]
+    lost = set(answers.labels.codes) - set(answers.calls["label"]) | _reversed(answers) if known else set()
+    for estimate in at_once(known, len(known)):
+        if estimate.cell["label"] in lost or (estimate.high is not None and estimate.high < _HARDLY):
+            details = {
+                "texts": estimate.details["items"],
+                "parts": len(known),
+                "found": estimate.details.get("found"),
+            }
+            yield replace(estimate, measure="class_found", details=details)
     whole, groups = answers.take(gold)[0], list[Estimate]()
     for column, some in _of_groups(answers, columns):
         distances = (
@@ -455,3 +463,20 @@ def _on_a_scale(answers: ModelAnswers, columns: Sequence[str]) -> Iterator[Estim
         method = "1 − disagreement of a group's labels and gold labels / that of all by chance"
         agreement = replace(distance, measure="group_agreement", value=value, low=low, high=high)
         yield replace(agreement, method=method, details=details)
+
+
+def _reversed(answers: ModelAnswers) -> set[str]:
+    """Neighbouring steps of which the texts of the higher one surely get lower labels, by exact tests."""
+    values = scale(answers.labels.codes, answers.labels.level, answers.labels)
+    places = dict(zip(answers.labels.codes, count() if values is None else values, strict=False))
+    place = pl.col("label").replace_strict(places, return_dtype=pl.Float64).mean()
+    items = answers.labelled.calls.drop_nulls("gold").group_by("item").agg(place, pl.col("gold").first())
+    found = set[str]()
+    for step, higher in pairwise(sorted({*items["gold"]} & places.keys(), key=places.__getitem__)):
+        own, other = (items.filter(gold=code)["label"].to_numpy() for code in (step, higher))
+        middle = np.concatenate([own, other]).mean()
+        above, above_too = int((own > middle).sum()), int((other > middle).sum())
+        chance = fisher_exact(above, own.size, above_too, other.size) * len(places)
+        if chance < _CHANCE_REVERSED and own.mean() > other.mean():
+            found |= {step, higher}
+    return found

@@ -50,7 +50,7 @@ OF_GROUPS: Final = ("group_wrong", "group_agreement")
 OF_PROMPTS: Final = ("prompt_worse", "prompt_apart")
 _PARTS: Final = (
     *("label_right", "label_kept", "class_found", *OF_GROUPS, "group_class_found"),
-    *("step_given", "unlabelled_texts", *OF_PROMPTS),
+    *("unlabelled_texts", *OF_PROMPTS),
 )
 
 

@@ -117,8 +117,9 @@ def hand_labelled(frame: pl.DataFrame, table: pl.DataFrame, drawn: str | None) -
     Returns:
         For each model ``hand_labels``: the chance that texts drawn at random seem to differ so much, with the
         trait that differs most (``trait``, ``inside``: its share among the gold labels, ``outside``: among
-        the others), ``drawn``, what the study declares, and the ``group`` and ``level`` of texts of which too
-        few have gold labels. None where all texts or none have a gold label.
+        the others), ``bare``, the values of its ``column`` without any gold label, ``drawn``, what the study
+        declares, and the ``group`` and ``level`` of texts of which too few have gold labels. None where all
+        texts or none have a gold label.
     """
     if "gold" not in frame.columns or ("gold_drawn" in frame.columns and frame["gold_drawn"].any()):
         return []  # the draw's own design is known
@@ -137,7 +138,7 @@ def hand_labelled(frame: pl.DataFrame, table: pl.DataFrame, drawn: str | None) -
         by_hand = known["by_hand"].to_numpy()
         if by_hand.all() or not by_hand.any():
             continue
-        looked_at = traits(known.drop("item", "by_hand"))
+        looked_at = list(traits(known.drop("item", "by_hand")))
         everyone = np.ones(len(by_hand), bool)
         differing = associated(by_hand, everyone, looked_at, CHOSEN)
         details: dict[str, object] = {"drawn": drawn or "", "texts": int(by_hand.sum()), "of": len(by_hand)}
@@ -148,6 +149,10 @@ def hand_labelled(frame: pl.DataFrame, table: pl.DataFrame, drawn: str | None) -
             )
             inside, outside = float(trait.items[by_hand].mean()), float(trait.items[~by_hand].mean())
             details |= {"trait": trait.words, "inside": inside, "outside": outside}
+            if trait.column not in NAMES:
+                values = [value for value in looked_at if value.column == trait.column]
+                bare = [value.level for value in values if not (by_hand & value.items).any()]
+                details |= {"column": trait.column, "bare": bare}
             rare = next(
                 (association for association in differing if association.inside < association.outside), None
             )

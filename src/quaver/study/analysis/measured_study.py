@@ -67,7 +67,6 @@ _OF_GOLD = (
     "group_wrong",
     "group_class_found",
     "group_agreement",
-    "step_given",
     "label_right",
     "others_wrong",
     "prompt_worse",
