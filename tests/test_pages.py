@@ -28,6 +28,7 @@ pytestmark = pytest.mark.long
             "groups.md",
             "fields.md",
             "evidence.md",
+            "walks.md",
             "promptstability.md",
             "paper.md",
         ),

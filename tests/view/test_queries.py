@@ -9,6 +9,7 @@ from tests.pages import DOCS
 from tests.view.viewed import collected, viewed
 
 import quaver
+import quaver.view
 from quaver.errors import StoreError
 from quaver.view.queries import QueryError, contains, quoted
 
@@ -220,3 +221,28 @@ def test_labels_without_answers_are_shown_too(tmp_path):
     study = viewed(tmp_path / "study.yaml")
     assert study.view("is:wrong").matched == 6
     assert [one.prompt for one in study.snapshot.design.columns] == ["variant=a", "variant=b"]
+
+
+@pytest.mark.parametrize("query", ["", "is:wrong words:curt", "label:positive -gold:pos"])
+def test_a_query_in_a_notebook_gives_the_answers_that_the_page_counts(path, frame, query):
+    given = quaver.view.answers(path.parent, query)
+    wanted = frame.filter(CASES.get(query, QUERIES.get(query)).fill_null(False))
+    keys = ["item", "words", "repeat", "label", "gold"]
+    assert given.columns[:6] == ["item", "text", "prompt", "model", "decoding", "repeat"]
+    rows = given.select(pl.col(keys).cast(pl.String)).rows()
+    assert sorted(rows, key=str) == sorted(wanted.select(pl.col(keys).cast(pl.String)).rows(), key=str)
+    assert (
+        dict(given.select("item", "text").rows()).items() <= dict(frame.select("item", "text").rows()).items()
+    )
+
+
+QUERIES = {
+    "is:wrong words:curt": GOLD.is_not_null() & L.ne_missing(GOLD) & (pl.col("words") == "curt"),
+    "label:positive -gold:pos": (L == "pos") & GOLD.ne_missing("pos"),
+}
+
+
+def test_a_query_in_a_notebook_that_cannot_be_read_is_one_error(path):
+    with pytest.raises(QueryError) as caught:
+        quaver.view.answers(path.parent, "lable:pos")
+    assert "label" in str(caught.value)
