@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from quaver.core.column_names import column_of
 from quaver.core.label_values import CellReader, TaskField, set_of
 from quaver.core.labels import applies
-from quaver.core.number_format import text_of
+from quaver.core.number_format import enumeration, text_of
 from quaver.core.records import Item, LabelSet
 from quaver.core.spans import Marked, in_labels, marked_in
 from quaver.design.items.answer_options import options_of, place_of
+from quaver.design.items.table_files import read_rows
 from quaver.design.spec import GoldSpec, StudySpec
 from quaver.design.spec.items_spec import ItemsSpec
 from quaver.design.spec.study_file import Positions
@@ -57,6 +58,12 @@ def _with_labels_of_fields(
     golds: list[dict[str, str]] = [{} for _ in items]
     for name, field in spec.task.fields.items():
         place = ("task", "fields", name)
+        if field.gold and field.gold.source and field.gold.column:
+            spans = _spans_in_table(items, field.gold.source, source, (*place, "gold", "source"))
+            for item in items:
+                if isinstance(item.fields, dict):
+                    item.fields[field.gold.column] = spans.get(item.id)
+            columns = {*columns, field.gold.column}
         if (marked := field.field(name).marked) and marked not in columns:
             where = source.where(*place, "gold", "quote")
             raise UnknownName("column", marked, columns, where=where)
@@ -68,6 +75,45 @@ def _with_labels_of_fields(
             if code is not None:
                 own[name] = code
     return [replace(item, golds=own) for item, own in zip(items, golds, strict=True)]
+
+
+def _spans_in_table(items: Sequence[Item], name: str, source: Positions, place: Place) -> dict[str, Any]:
+    """What people marked in each item's text by its id, from a table with a row for each span."""
+    rows = read_rows(source.path_of(name))
+    known = {column.casefold(): column for column in (rows[0] if rows else ())}
+    shape = next((shape for shape in _SHAPES if {"id", *shape} <= known.keys()), None)
+    if shape is None:
+        raise ItemError(
+            "this table has no spans",
+            where=source.where(*place),
+            expected="the columns id, start, end and label, or id, label and quote",
+            found=", ".join(known.values()) or "no rows",
+        )
+    marked: dict[str, Any] = {}
+    for row in rows:
+        cells = [row.text(known[column]) for column in shape]
+        spans = marked.setdefault(row.text(known["id"]), [] if shape is _SHAPES[0] else {})
+        if not any(cells):
+            continue
+        if not all(cells) or (shape is _SHAPES[0] and not all(cell.isdecimal() for cell in cells[:2])):
+            expected = f"{enumeration(shape)}; whole numbers of characters for a place"
+            raise ItemError("this row is no span", where=row.where, expected=expected, found=", ".join(cells))
+        if shape is _SHAPES[0]:
+            spans.append([int(cells[0]), int(cells[1]), cells[2]])
+        else:
+            spans.setdefault(cells[0], []).append(cells[1])
+    if marked and not marked.keys() & {item.id for item in items}:
+        raise ItemError(
+            "none of the spans is of an item of the study",
+            where=source.where(*place),
+            expected=f"ids such as {items[0].id!r}" if items else "ids of items",
+            found=", ".join([*marked][:5]),
+        )
+    return marked
+
+
+_SHAPES: Final = ("start", "end", "label"), ("label", "quote")
+"""The columns of a table of spans, beside the id."""
 
 
 def marked_spans(item: Item, field: TaskField) -> list[Marked] | None:

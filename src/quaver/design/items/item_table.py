@@ -116,7 +116,7 @@ def _rows(table: TableSpec, source: Positions, loc: tuple[str, ...]) -> Sequence
         return [Row(row.items(), where, f" row {number}") for number, row in enumerate(rows, start=1)]
     path = Path(name)
     # No error for a name that cannot be one.
-    if path.suffix.lower() not in FORMATS and not os.path.exists(path):
+    if path.suffix.lower() not in FORMATS and not os.path.exists(source.path_of(name)):
         fix = f"name a built-in, or a file that ends in {', '.join(FORMATS)}"
         raise UnknownName("source of items", name, registry.names("items"), where=where, fix=fix)
     try:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from quaver.core.input_budget import TooLarge, read_parquet
+from quaver.core.input_budget import TooLarge, read_file, read_parquet
 from quaver.core.meter import little_garbage
 from quaver.core.number_format import count, text_of
 from quaver.design.items.record_files import PACKED, records_in, table_records, unpacked
@@ -102,9 +102,7 @@ def read_rows(
             fix="leave `sheet` out",
         )
     if os.path.isdir(path):  # no error for a name that cannot be one
-        raise ItemError(
-            "this is a folder", where=str(path), expected="a file of items", fix="name a file in it"
-        )
+        return _folder(path, encoding, hint)
     if (reader := FORMATS.get(ending)) is None:
         raise ItemError(
             f"files that end in {path.suffix!r} are not read",
@@ -119,6 +117,22 @@ def read_rows(
         }
         rows = reader(path, {**how, "sheet": sheet, "quote": quote, "hint": hint})
         return rows[further_headers(rows[:2]) :]
+
+
+def _folder(path: Path, encoding: str, hint: str) -> list[Row]:
+    """The texts of a folder, each in a file of its own, with brat's annotations beside them."""
+    rows = list[Row]()
+    for file in sorted(path.glob("*.txt")):
+        with _translated(file, encoding, hint):
+            text, marked = read_file(file).decode(encoding), None
+            if (annotated := file.with_suffix(".ann")).is_file():
+                marked = read_file(annotated).decode(encoding).strip() or "[]"
+        cells = {"id": file.stem, "text": text, "marked": marked}
+        rows.append(Row(cells.items(), f"{path.name}/{file.name}", f" row {len(rows) + 1}"))
+    if not rows:
+        expected = "a file of items, or a folder with texts in .txt files"
+        raise ItemError("this folder has no texts", where=str(path), expected=expected, fix="name a file")
+    return rows
 
 
 def further_headers(rows: Sequence[Mapping[str, Any]]) -> int:

@@ -147,6 +147,9 @@ class GoldSpec(Part):
     probability: Name | None = None
     """The column of each item's probability of getting a gold label, where others drew a sample: above 0, at
     most 1; empty where it could get none. Such labels correct too."""
+    source: Text | None = None
+    """Of a field with spans a table of its own, instead of a column: a row for each span with the item's id,
+    its start, end and label, or its label and quote; of an item without any, a row with the id alone."""
     quote: Name | None = None
     """Of a field with evidence the column of the words that people marked; several with … between."""
     map: dict[str, str | None] = Field({})
@@ -160,6 +163,8 @@ class GoldSpec(Part):
 
     @model_validator(mode="after")
     def _one_origin(self) -> GoldSpec:
+        if self.source and self.column is None:
+            object.__setattr__(self, "column", self.source)  # the items' column that its spans become
         if sum((self.column is not None, bool(self.columns), self.coders is not None)) != 1:
             raise ValueError("name the column of gold labels (`column`), or say `coders: majority`")
         if self.probability and self.drawn == "chosen":
@@ -197,6 +202,12 @@ class TableFile(Part):
     """none: quotation marks in a CSV or TSV file are text, and enclose no cells."""
     gold: GoldSpec | None = None
     """The column of gold labels, or column and map."""
+
+    @model_validator(mode="after")
+    def _in_the_table(self) -> Self:
+        if self.gold and self.gold.source:
+            raise PlacedError("only a field with `spans` has gold labels in a table of its own", "gold")
+        return self
 
 
 class Grouped(Part):

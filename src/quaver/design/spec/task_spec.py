@@ -224,6 +224,8 @@ class FieldSpec(LabelledSpec):
     def _has_column(self) -> FieldSpec:
         if self.gold is None:
             return self
+        if self.gold.source and not self.spans:
+            raise PlacedError("only a field with `spans` has gold labels in a table of its own", "gold")
         if self.gold.quote and not self.evidence:
             fix = "write `evidence: true`"
             raise PlacedError("answers have no quotes to compare with what people marked", "gold", fix=fix)
