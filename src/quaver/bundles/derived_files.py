@@ -65,8 +65,12 @@ def write_json(path: Path, document: Any) -> None:
     replace_text(path, json.dumps(document, indent=1, ensure_ascii=False, default=str) + "\n")
 
 
+_OF_MEDIA = ("name", "type", "sha256", "size", "width", "height")
+
+
 def item_document(item: Item, fields: Collection[str]) -> dict[str, Any]:
-    """An item as ``items.json`` has it, with some of its fields."""
+    """An item as ``items.json`` has it, with some of its fields, and its files if it has any."""
+    shown = [{name: getattr(one, name) for name in _OF_MEDIA} for one in item.media]
     return {
         "id": item.id,
         "gold": item.gold,
@@ -74,6 +78,7 @@ def item_document(item: Item, fields: Collection[str]) -> dict[str, Any]:
         "groups": dict(item.groups),
         "beside": item.beside,
         "fields": {name: value for name, value in item.fields.items() if name in fields},
+        **({"media": shown} if shown else {}),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +15,7 @@ from quaver.bundles.outcome import Verification
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import checksum_of_prompt, written_prompt
 from quaver.core.annotations import GOLD_COLUMNS
+from quaver.core.replaced_file import scratch_folder
 from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import design_digest, items_in_short, labels_in_full, lock_document
@@ -38,6 +40,7 @@ def compare_design(source: Bundle, verification: Verification) -> None:
     """Find what of a bundle's design its other files contradict."""
     lock = source.lock()
     written = _study_file(source, verification)
+    verification.differing += _lost(source)
     resolved = None if written is None else _resolved(source, written, verification)
     if resolved is not None:
         verification.differing += _item_differences(source, resolved)
@@ -124,14 +127,37 @@ def _resolved(source: Bundle, written: StudySource, verification: Verification) 
     if absent:
         verification.not_compared.append(f"items and prompts with {', '.join(absent)}, not in the bundle")
         return None
-    written.positions.keep(places)
-    try:
-        resolved = written.experiment
-    except QuaverError as error:
-        verification.not_compared.append(f"items and prompts with the study file: {error.problem}")
-        return None
+    with scratch_folder() as unpacked:
+        written.positions.keep(places | _files_of(source, unpacked))
+        try:
+            resolved = written.experiment
+        except QuaverError as error:
+            verification.not_compared.append(f"items and prompts with the study file: {error.problem}")
+            return None
     verification.compared.append(", ".join(["items and prompts", *names]))
     return resolved
+
+
+def _files_of(source: Bundle, folder: Path) -> dict[str, Path]:
+    """The files that items name, out of the one in which a bundle keeps them all."""
+    places = {}
+    for medium in (one for item in source.experiment.items for one in item.media):
+        if medium.type and medium.name != "data:":
+            places[medium.name] = folder / medium.sha256
+            with suppress(QuaverError):  # its bytes are others: there is then no such file
+                places[medium.name].write_bytes(medium.content())
+    return places
+
+
+def _lost(source: Bundle) -> list[str]:
+    """The files that items name of which a bundle has other bytes, or none."""
+    found: dict[str, None] = {}
+    for medium in (one for item in source.experiment.items for one in item.media if one.type):
+        try:
+            medium.content()
+        except QuaverError:
+            found[f"media.db: not the file {medium.name}, as the items name it"] = None
+    return [*found][:_MOST]
 
 
 def _item_differences(source: Bundle, resolved: Experiment) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +145,8 @@ def _pack_whole(study: Study, folder: Path, tables: bool) -> Texts:
         used |= {name for item in study.experiment.items for name in item.fields}
     if source.has_answers and source.files.responses.exists():
         copy_store(source.files.responses, folder / "responses.db")
+    if source.files.media.exists():
+        shutil.copyfile(source.files.media, folder / source.files.media.name)
     for file in _own_files(study):
         if file not in stayed and not (folder / file.name).exists() and file.name != MANIFEST:
             shutil.copyfile(file, folder / file.name)
@@ -201,7 +203,7 @@ def _used_columns(study: Study) -> set[str]:
     used = covariates(spec) | {*experiment.labels.options} | _groups_of_the_verdict(study)
     used |= {field.marked for field in fields_in(experiment.labels)}
     if spec.annotations is None:
-        used |= {str(spec.items.id)}
+        used |= {str(spec.items.id), *spec.items.media.values()}
     else:
         used |= {name for _, name in played_columns(spec.annotations)}
     there = {*experiment.items[0].fields}
@@ -268,7 +270,7 @@ def _item_documents(
     Texts that are nearly the same are such a group, which is found again where the texts are there.
     """
     items = study.experiment.items
-    documents = [item_document(item, kept) for item in items]
+    documents = [item_document(replace(item, media=()) if copies else item, kept) for item in items]
     for column in _grouping_columns(study, frame):
         if column in kept or column in items[0].groups or (column == NEAR_DUPLICATES and not copies):
             continue

@@ -32,6 +32,7 @@ class Abilities:
         conversation: It sees the turns before its last question.
         continues: It continues an assistant's message that was begun for it.
         local: It runs on this machine, free of charge.
+        media: The media types of pictures, pages and recordings that it takes.
     """
 
     logprobs: int = 0
@@ -44,6 +45,7 @@ class Abilities:
     conversation: bool = True
     continues: bool = False
     local: bool = False
+    media: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

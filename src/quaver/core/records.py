@@ -12,6 +12,8 @@ from functools import partial
 from html import escape
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 
+from quaver.core.media import Medium
+
 Level = Literal["nominal", "ordinal", "interval", "ratio", "jaccard", "masi", "tree"]
 """Level of measurement of a label set (Stevens 1946), as Krippendorff's alpha distinguishes them; of labels
 that are sets (``food; service``), the distance of two sets; of labels with parents, that on the tree."""
@@ -88,7 +90,7 @@ class LabelSet:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One text to be labelled.
+    """One text to be labelled, or what is shown beside or instead of it.
 
     Attributes:
         id: Unique among the study's items.
@@ -98,6 +100,7 @@ class Item:
         golds: Its gold labels by field, where the task has fields; one that is unknown is left out.
         beside: Whether it was added to a random sample for its gold label: figures about all items leave it
             out.
+        media: Its pictures, pages and recordings, which the model sees before the text.
     """
 
     id: str
@@ -106,6 +109,7 @@ class Item:
     groups: Mapping[str, str] = field(default_factory=dict)
     golds: Mapping[str, str] = field(default_factory=dict)
     beside: bool = False
+    media: tuple[Medium, ...] = ()
 
     @property
     def known_gold(self) -> Mapping[str, str]:
@@ -246,10 +250,11 @@ class Message(NamedTuple):
     """One turn of the conversation that a model sees.
 
     If the last turn is the assistant's, the model continues it and returns what it adds. A ``plain`` message
-    stands alone: a text that is sent without a chat template.
+    stands alone: a text that is sent without a chat template. A ``media`` message says in JSON which picture,
+    page or recording the user shows with the next message.
     """
 
-    role: Literal["system", "user", "assistant", "plain"]
+    role: Literal["system", "user", "assistant", "plain", "media"]
     content: str
 
 
@@ -260,11 +265,13 @@ class Prompt(NamedTuple):
         messages: What the model sees.
         text: The item's text in it.
         question: The instruction and postfix in it, for models that combine text and question themselves.
+        media: The medium of each of its ``media`` messages, in their order.
     """
 
     messages: tuple[Message, ...]
     text: str
     question: str
+    media: tuple[Medium, ...] = ()
 
 
 class Call(NamedTuple):

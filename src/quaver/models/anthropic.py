@@ -12,6 +12,7 @@ from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
 
 from quaver.core.batch import BatchService
 from quaver.core.model import Abilities, Needs
+from quaver.models.served.dialects import DIALECTS
 from quaver.models.served.presets import Preset
 from quaver.models.served.served_model import ServedModel
 from quaver.models.served.server_options import (
@@ -58,7 +59,11 @@ class Anthropic(ServedModel):
     """
 
     abilities = Abilities(
-        constraint=True, schema=True, decoding=frozenset(["top_p", "top_k", "stop"]), system=True
+        constraint=True,
+        schema=True,
+        decoding=frozenset(["top_p", "top_k", "stop"]),
+        system=True,
+        media=frozenset(DIALECTS["messages"].media),
     )
 
     def __init__(

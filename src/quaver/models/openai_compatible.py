@@ -125,7 +125,7 @@ class OpenAICompatible(ServedModel):
     @property
     def abilities(self) -> Abilities:
         """The preset's abilities, with what the study says about the server."""
-        return self._wire.server.abilities()
+        return replace(self._wire.server.abilities(), media=frozenset(self._wire.dialect.media))
 
     def identity(self) -> str:
         """Kind of server, model, and extra fields."""

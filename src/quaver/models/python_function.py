@@ -21,7 +21,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, PositiveInt
 
 from quaver.core.conversation import Conversing, Coroutines, answers_of, finished
+from quaver.core.media import KINDS
 from quaver.core.model import Abilities, Answered
+from quaver.core.number_format import enumeration
 from quaver.core.records import Prompt, Request, Response, constructor
 from quaver.core.response_validation import FailedItems, error_response, failed_response, is_interrupt
 from quaver.errors import ModelError
@@ -60,6 +62,10 @@ def _compiled(function: Any) -> str | None:
     return repr((code.co_code, code.co_names, [c for c in code.co_consts if not inspect.iscode(c)]))
 
 
+_BESIDE = ("messages", *KINDS)
+"""Arguments of a function that receive more than the text and the prompt."""
+
+
 def takes_text_alone(function: Callable[..., Any]) -> bool:
     """Whether a function takes the text and no prompt."""
     try:
@@ -70,28 +76,30 @@ def takes_text_alone(function: Callable[..., Any]) -> bool:
 
 
 def _fits(signature: inspect.Signature, *texts: str) -> bool:
+    named: dict[str, list[Any]] = {name: [] for name in _BESIDE if name in signature.parameters}
     try:
-        signature.bind(*texts, **({"messages": []} if "messages" in signature.parameters else {}))
+        signature.bind(*texts, **named)
     except TypeError:
         return False
     return True
 
 
-def _takes_messages(function: Callable[..., Any]) -> bool:
-    """Whether a function takes ``messages`` beside the text and the prompt."""
+def _beside(function: Callable[..., Any]) -> frozenset[str]:
+    """What a function takes beside the text and the prompt: ``messages``, and the kinds of files."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
-        return False
+        return frozenset()
     if not (_fits(signature, "", "") or _fits(signature, "")):
         raise ModelError(
             "the function has other arguments",
             where=getattr(function, "__qualname__", str(function)),
-            expected="annotate(text), annotate(text, prompt), or annotate(text, prompt, messages)",
+            expected="annotate(text), annotate(text, prompt), and further arguments only of the names "
+            + enumeration(_BESIDE),
             found=str(signature),
             fix="give it these arguments, and a default for any other",
         )
-    return "messages" in signature.parameters
+    return frozenset(_BESIDE) & signature.parameters.keys()
 
 
 def _kind_of_function(function: Callable[..., Any]) -> Literal["plain", "async"]:
@@ -146,7 +154,8 @@ class Function(Defaults):
         annotate: Called as ``annotate(text, prompt)`` for every call, with the item's text and the
             instruction with its postfix, which it combines as it likes (it does not see the study's layout
             and system message). If it has an argument ``messages``, that receives everything a chat model
-            would see, as a list of ``{"role": …, "content": …}``; follow-ups need it. A function that holds
+            would see, as a list of ``{"role": …, "content": …}``; follow-ups need it. Arguments ``images``,
+            ``pdf`` and ``audio`` receive the item's files, each as a list of bytes. A function that holds
             its own prompt is called as ``annotate(text)``. An exception becomes an error response. It returns
             a text, a number, a dictionary or pydantic model (kept as JSON, for a task with fields), or None
             (an empty answer); anything else is an error response, too. The run ends where the first eight
@@ -171,8 +180,11 @@ class Function(Defaults):
         if _kind_of_function(annotate) == "async":
             self.conversation = self._conversation
         self._concurrency = concurrency
-        self._sees_messages, self._has_own_prompt = _takes_messages(annotate), takes_text_alone(annotate)
-        self.abilities = Abilities(conversation=self._sees_messages)
+        self._beside, self._has_own_prompt = _beside(annotate), takes_text_alone(annotate)
+        types = [KINDS[kind] for kind in self._beside & KINDS.keys()]
+        self.abilities = Abilities(
+            conversation="messages" in self._beside, media=frozenset[str]().union(*types)
+        )
         self._version = version
 
     def identity(self) -> str:
@@ -224,9 +236,14 @@ class Function(Defaults):
     def _asked(self, prompt: Prompt) -> Any:
         """What the function returns, called with what it takes."""
         texts = (prompt.text,) if self._has_own_prompt else (prompt.text, prompt.question)
-        if self._sees_messages:
-            return self._annotate(*texts, messages=[message._asdict() for message in prompt.messages])
-        return self._annotate(*texts)
+        if not self._beside:
+            return self._annotate(*texts)
+        beside: dict[str, list[Any]] = {kind: [] for kind in self._beside}
+        if "messages" in self._beside:
+            beside["messages"] = [message._asdict() for message in prompt.messages]
+        for medium in prompt.media:
+            beside[medium.kind].append(medium.content())
+        return self._annotate(*texts, **beside)
 
     def _call(self, prompt: Prompt) -> Response:
         started = time.perf_counter()

@@ -87,7 +87,7 @@ class StoredAnswers:
     def texts(self) -> dict[str, str]:
         """The items' texts by id, in a line each."""
         writer = PromptWriter(self.variants[0], self.labels)
-        return {item.id: beginning(writer.text(item), LONGEST) for item in self.study.experiment.items}
+        return {item.id: beginning(writer.shown(item), LONGEST) for item in self.study.experiment.items}
 
     @property
     def factors(self) -> dict[str, list[str]]:

@@ -162,7 +162,7 @@ def _items(study: StudySource) -> pl.DataFrame:
 def _shown(writer: PromptWriter, item: Any) -> str:
     """An item's text as the first variant shows it, without halves of surrogate pairs, which are no text."""
     try:
-        return writer.text(item).encode("utf-8", "replace").decode()
+        return writer.shown(item).encode("utf-8", "replace").decode()
     except QuaverError:
         return ""
 

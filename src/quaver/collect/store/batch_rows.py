@@ -10,6 +10,7 @@ from typing import Any
 
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.spill import Receipt
+from quaver.core.media import noted_medium
 from quaver.core.records import Call, Message, Prompt, Request
 from quaver.core.variant_display import decoding_of
 
@@ -74,8 +75,11 @@ class StoredBatches:
         sql = """SELECT r.id, r.messages, r.seed, r.terms, c.key, c.condition, c.item, c.repeat, c.parent
             FROM batch_requests r JOIN batch_calls c ON c.batch = r.batch AND c.id = r.id
             WHERE r.batch = ? AND r.outcome IS NULL ORDER BY r.position"""
+        kept = self._store.path.with_name("media.db")
         for name, messages, seed, terms, *call in self._store.rows(sql, (batch.id,)):
-            prompt = Prompt(tuple(Message(*message) for message in json.loads(messages)), "", "")
+            said = tuple(Message(*message) for message in json.loads(messages))
+            media = [noted_medium(content, kept) for role, content in said if role == "media"]
+            prompt = Prompt(said, "", "", tuple(media))
             decoding, choices, schema = decoding_of(terms)
             yield name, Request(batch.model, prompt, decoding, choices, seed, (Call(*call),), schema)
 

@@ -13,6 +13,7 @@ from quaver.core.records import Condition, Decoding, Item, LabelSet, Variant
 from quaver.core.seeds import derive
 from quaver.design.calls.variant_crossing import (
     check_constraints,
+    check_shown,
     check_spec_syntax,
     check_templates,
     conditions_of,
@@ -21,6 +22,7 @@ from quaver.design.calls.variant_crossing import (
 )
 from quaver.design.items.answer_options import options_of
 from quaver.design.items.item_labels import notes_on_gold
+from quaver.design.items.item_media import notes_on_media
 from quaver.design.items.item_table import NEAR_DUPLICATES, load_items, with_near_duplicates
 from quaver.design.paraphrase.paraphraser import Keeper, PromptContext
 from quaver.design.prompts.follow_ups import FollowUp
@@ -87,7 +89,8 @@ class Experiment:
         state = blake2b(digest_size=16)
         written = json.JSONEncoder(sort_keys=True, default=str).encode
         for item in self.items:
-            row = written([item.id, dict(item.fields), dict(item.golds) or item.gold])
+            digests = [medium.sha256 for medium in item.media]
+            row = written([item.id, dict(item.fields), dict(item.golds) or item.gold, *digests])
             state.update(f"{row}\n".encode("utf-8", "surrogatepass"))
         return state.hexdigest()
 
@@ -110,11 +113,12 @@ def resolve(spec: StudySpec, source: Positions, keeper: Keeper | None = None) ->
     shown = LabelSet(()) if isinstance(labels, Codebook) else labels  # families change no field's labels
     context = PromptContext(prompt, shown, spec.seed, spare, source.home, items, texts, keeper)
     variants, notes = variants_of(spec, context, source)
-    notes = [*notes, *notes_on_gold(spec.items, items)]
+    notes = [*notes, *notes_on_gold(spec.items, items), *notes_on_media(items)]
     check_templates(spec, variants, items, source)
+    check_shown(variants, items, source)
     if NEAR_DUPLICATES in spec.items.groups and NEAR_DUPLICATES not in items[0].groups:
         writer = PromptWriter(variants[0], labels)
-        items = with_near_duplicates(items, list(map(writer.text, items)))
+        items = with_near_duplicates(items, list(map(writer.compared, items)))
     decodings = {
         name: decoding.decoding(name, derive(spec.seed, "decoding"))
         for name, decoding in spec.decoding.items()

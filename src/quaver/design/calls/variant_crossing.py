@@ -148,7 +148,8 @@ def check_templates(
     own = {"options"} if spec.task.options else set()
     shared = [name for name in PROMPT_NAMES if name in own or name != "options"]
     for template, where in _rendered_texts(spec, source):
-        check(template, columns | {"item"} | own, where=where, needs=[*items[0].fields, "item"])
+        needs = [] if spec.items.media else [*items[0].fields, "item"]
+        check(template, columns | {"item"} | own, where=where, needs=needs)
         check_columns(template, columns, where=where)
     known = {
         "instruction": shared,
@@ -165,7 +166,8 @@ def check_templates(
                 check(template, names, where=where)
                 check_columns(template, columns, where=where)
         check(variant.reply, ["answer", "item"], where=_of_variant(variant, source, "reply"))
-        if not (names_in(variant.layout) | names_in(variant.system)) & {"text", "item"}:
+        shows = names_in(variant.layout) | names_in(variant.system)
+        if not (shows & {"text", "item"} or spec.items.media):
             raise SpecError(
                 "the prompt never shows the item's text",
                 where=_of_variant(variant, source, "layout"),
@@ -186,6 +188,22 @@ def check_answers(variant: Variant, source: Positions) -> None:
                 where=_of_variant(variant, source, "answers"),
                 expected="a different answer for every label",
                 found=repr(answer),
+            )
+
+
+def check_shown(variants: Sequence[Variant], items: Sequence[Item], source: Positions) -> None:
+    """Check that each prompt can show the items' pictures, pages and recordings."""
+    if not any(item.media for item in items):
+        return
+    for variant in variants:
+        inline = any(item.media for item in variant.examples) and "examples" in names_in(variant.layout)
+        if inline or variant.frame == "plain":
+            part = "layout" if inline else "frame"
+            raise SpecError(
+                "this prompt is one text, which can show no picture, page or recording",
+                where=_of_variant(variant, source, part),
+                expected="messages: `frame: chat`, with examples as turns",
+                found="{{ examples }} in the layout" if inline else "frame: plain",
             )
 
 

@@ -19,6 +19,7 @@ from quaver.core.records import Item
 from quaver.core.seeds import derive
 from quaver.design.items.item_data import Numbered, rows_where
 from quaver.design.items.item_labels import with_gold, with_labels
+from quaver.design.items.item_media import with_media
 from quaver.design.items.table_files import FORMATS, Row, read_rows
 from quaver.design.spec import StudySpec
 from quaver.design.spec.items_spec import ItemsSpec, TableSpec
@@ -32,6 +33,10 @@ class ItemSource(Protocol):
     def __call__(self, **options: Any) -> list[dict[str, Any]]:
         """One mapping of columns for each row."""
         ...
+
+
+_SHOW_EXAMPLES = ("prompts", "shots", "strategies")
+"""The families whose prompts may show examples."""
 
 
 def load_items(spec: StudySpec, source: Positions) -> tuple[list[Item], list[Item]]:
@@ -70,9 +75,12 @@ def load_items(spec: StudySpec, source: Positions) -> tuple[list[Item], list[Ite
             for index, item in enumerate(items)
             if index in chosen | beside
         ]
+    table = asked.source
     if asked.examples is not None:
-        spare = _items_of(asked.examples, spec, source, ("items", "examples"))
-    return items, spare
+        spare, table = _items_of(asked.examples, spec, source, ("items", "examples")), asked.examples.source
+    if any(family.use in _SHOW_EXAMPLES for family in spec.variants):  # else there is no need to read so much
+        spare = with_media(spare, asked, table, source)
+    return with_media(items, asked, asked.source, source), spare
 
 
 def _items_of(

@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any, Final
 
 from quaver.core.label_values import Codebook, TaskField, lineages
+from quaver.core.media import Medium
 from quaver.core.records import Item, Label, LabelSet, Message, Prompt, Variant
 from quaver.design.items.answer_options import Listed, options_of
 from quaver.design.prompt_words import ENGLISH, words_in
@@ -73,27 +74,41 @@ class PromptWriter:
         """Two variants with the same key show an item in the same text."""
         self._examples = ""
         self._turns: tuple[Message, ...] = ()
+        self._media: tuple[Medium, ...] = ()
         self._show_examples()
 
     def text(self, item: Item) -> str:
         """An item's text under this variant."""
         return item_text(self._variant.text, item, self._options(item) if self._text_has_options else None)
 
+    def shown(self, item: Item) -> str:
+        """An item's text for people, with its files by name and size."""
+        return (
+            "\n".join([*map(str, item.media), self.text(item)]).rstrip("\n")
+            if item.media
+            else self.text(item)
+        )
+
+    def compared(self, item: Item) -> str:
+        """What tells an item from its copies: its text, and what its files hold."""
+        return " ".join([self.text(item), *(medium.sha256 for medium in item.media)])
+
     def write(self, item: Item, text: str) -> Prompt:
         """The prompt to send."""
         values = self._values(item, text)
         content = render(self._variant.layout, values, where=f"{self._variant.id}, item {item.id}: layout")
+        content = content if text else content.lstrip("\n")  # a picture that stands for it is a message
         system, question = values["system"], values["question"]
         if self._variant.frame == "plain":
             blocks = [block for block in (system, *self._blocks, content) if block]
             messages: tuple[Message, ...] = (Message("plain", "\n\n".join(blocks)),)
         elif system:
-            messages = (Message("system", system), *self._turns, Message("user", content))
+            messages = (Message("system", system), *self._turns, *_shown(item), Message("user", content))
         else:
-            messages = (*self._turns, Message("user", content))
+            messages = (*self._turns, *_shown(item), Message("user", content))
         if self._examples:
             question = f"{self._examples}\n\n{question}"
-        return Prompt(messages, text, question)
+        return Prompt(messages, text, question, (*self._media, *item.media))
 
     def _values(self, item: Item, text: str) -> dict[str, Any]:
         """The values of all names in the layout."""
@@ -131,11 +146,11 @@ class PromptWriter:
             render(self._variant.layout, self._values(item, text), where=where) for item, text, _ in written
         ]
         replies = [reply for _, _, reply in written]
-        self._turns = tuple(
-            turn
-            for content, reply in zip(contents, replies, strict=True)
-            for turn in (Message("user", content), Message("assistant", reply))
-        )
+        turns: list[Message] = []
+        for (item, *_), content, reply in zip(written, contents, replies, strict=True):
+            turns += [*_shown(item), Message("user", content), Message("assistant", reply)]
+            self._media += item.media
+        self._turns = tuple(turns)
         self._blocks = tuple(_continued(*pair) for pair in zip(contents, replies, strict=True))
 
     def _reply(self, example: Item) -> str:
@@ -145,6 +160,11 @@ class PromptWriter:
 
 
 _TEMPLATES = ("layout", "system", "instruction", "postfix")
+
+
+def _shown(item: Item) -> Iterator[Message]:
+    """The messages that show an item's media."""
+    return (Message("media", medium.noted) for medium in item.media)
 
 
 def _continued(content: str, reply: str) -> str:
@@ -160,7 +180,7 @@ def item_text(template: str, item: Item, options: Listed | None = None) -> str:
     if options is not None:
         values["options"] = options
     text = render(template, values, where=f"items.text, item {item.id}")
-    if not text.strip():
+    if not text.strip() and not item.media:
         place = getattr(item.fields, "where", "items")
         raise ItemError(
             f"item {item.id} has no text",

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from quaver.core.column_names import column_of
+from quaver.core.media import KINDS
 from quaver.core.number_format import composed
 from quaver.design.spec.yaml_file import Count, Name, Natural, Part, PlacedError, Text, check_distinct
 
@@ -249,10 +250,14 @@ class ItemsSpec(TableSpec, Grouped):
 
     bare = ""  # texts need a template beside their source
 
-    text: Annotated[dict[str, Text], BeforeValidator(_named), Field(min_length=1)] = Field(
-        examples=["{{ text }}"], json_schema_extra={"type": ["string", "object"]}
+    text: Annotated[dict[str, str], BeforeValidator(_named), Field(min_length=1)] = Field(
+        {"text": ""}, examples=["{{ text }}"], json_schema_extra={"type": ["string", "object"]}
     )
-    """Template of an item's text over its columns. Several, by name, are a factor `text`."""
+    """Template of an item's text over its columns. Several, by name, are a factor `text`. It may be left out,
+    and an item's text may be empty, where a picture, a PDF file or a recording stands for it."""
+    images: Name | None = None
+    """The column of pictures (PNG, JPEG, GIF, WebP) that the model sees before the text: paths inside the
+    table's folder or `data:` URIs, several in lines or as a list."""
     coders: tuple[Name, ...] = ()
     """Columns with the labels of human coders, one for each: they are compared with each other and with the
     models."""
@@ -269,6 +274,13 @@ class ItemsSpec(TableSpec, Grouped):
 
     @model_validator(mode="after")
     def _columns_fit(self) -> ItemsSpec:
+        if not (self.media or ("text" in self.model_fields_set and all(self.text.values()))):
+            raise PlacedError(
+                "'text' is missing",
+                expected="a template of an item's text over its columns",
+                found="nothing",
+                fix='add it: `text: "{{ text }}"`',
+            )
         check_distinct("group", self.groups, "groups")
         check_distinct("column", [*self.groups, *self.coders], "coders")
         if self.examples and self.examples.gold and self.examples.gold.column is None:
@@ -283,6 +295,11 @@ class ItemsSpec(TableSpec, Grouped):
                 found=", ".join(self.coders) or "no coders",
             )
         return self
+
+    @property
+    def media(self) -> dict[str, str]:
+        """The columns of files beside the texts, by their keys."""
+        return {kind: column for kind in KINDS if (column := getattr(self, kind, None))}
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -97,7 +97,7 @@ def drawn(context: PromptContext, k: int, seed: int) -> tuple[Item, ...]:
     writers = [PromptWriter(replace(context.prompt, text=text), context.labels) for text in templates]
 
     def texts(item: Item) -> set[str]:
-        return {" ".join(writer.text(item).casefold().split()) for writer in writers}
+        return {" ".join(writer.compared(item).casefold().split()) for writer in writers}
 
     seen = {text for item in context.sample for text in texts(item)}
 

@@ -8,13 +8,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import quote
 
 from quaver.core.instrument import KNOBS
+from quaver.core.media import KINDS, Medium
 from quaver.core.records import Decoding, Message, Request
 from quaver.core.response_validation import token_count
+from quaver.errors import ItemError
 from quaver.models._defaults import grammar, sendable, turns
 from quaver.models.served.presets import Preset
 from quaver.models.served.server_reply import LABEL, object_in, objects_in
@@ -43,6 +45,7 @@ class Dialect:
         fields: Where each knob stands in a body, and where else it may.
         form: A JSON schema in the API's terms.
         completion: Turns a reply into a chat completion; None where it is one.
+        media: Makes the part of a message that shows a medium, by its media type.
     """
 
     name: str
@@ -51,6 +54,7 @@ class Dialect:
     fields: Mapping[str, tuple[str, ...]]
     form: Callable[[dict[str, Any]], dict[str, Any]]
     completion: Callable[[Mapping[str, Any]], dict[str, Any]] | None = None
+    media: Mapping[str, Callable[[Medium], dict[str, Any]]] = field(default_factory=dict)
 
     def body(self, server: Preset, model: str, request: Request) -> dict[str, Any]:
         """The body that asks for an answer to a call."""
@@ -141,6 +145,40 @@ def put(body: dict[str, Any], field: str, value: Any) -> None:
         del body[outer]
 
 
+def _said(request: Request, dialect: Dialect, text: str = "text") -> list[dict[str, Any]]:
+    """A conversation's turns; those that show media have parts, the media first.
+
+    Args:
+        request: The call.
+        dialect: Makes the parts.
+        text: The type of a part that holds a text; empty where it has none.
+
+    Raises:
+        ItemError: A file cannot be sent.
+    """
+    said: list[dict[str, Any]] = []
+    parts: list[dict[str, Any]] = []
+    media = iter(request.prompt.media)
+    for message in request.prompt.messages:
+        if message.role == "media":
+            medium = next(media)
+            if medium.type not in dialect.media:
+                raise ItemError("this server takes no such file", where=medium.name[:120], found=medium.type)
+            parts.append(dialect.media[medium.type](medium))
+            continue
+        turn: dict[str, Any] = {**turns([message])[0]}
+        if parts:
+            words = {"type": text, "text": turn["content"]} if text else {"text": turn["content"]}
+            turn["content"] = [*parts, words]
+        said.append(turn)
+        parts = []
+    return said
+
+
+def _data_uri(medium: Medium) -> str:
+    return f"data:{medium.type};base64,{medium.base64()}"
+
+
 # ---------------------------------------------------------------------- OpenAI's chat completions
 
 
@@ -150,7 +188,7 @@ def _chat_prompt(server: Preset, model: str, request: Request, values: Values) -
     if plain:
         body["prompt"] = "\n\n".join(sendable(content) for _, content in messages)
     else:
-        body["messages"] = turns(messages)
+        body["messages"] = _said(request, CHAT_API)
         if server.continues == "flag" and messages[-1].role == "assistant":
             body |= {"continue_final_message": True, "add_generation_prompt": False}
     body["max_tokens" if plain else server.length] = values.pop("max_tokens")
@@ -183,6 +221,11 @@ def _choice(server: Preset, choices: Sequence[str]) -> dict[str, Any]:
     return {}
 
 
+def _input_audio(medium: Medium) -> dict[str, Any]:
+    form = "wav" if medium.type == "audio/wav" else "mp3"
+    return {"type": "input_audio", "input_audio": {"data": medium.base64(), "format": form}}
+
+
 CHAT_API: Final = Dialect(
     "chat/completions",
     _chat_prompt,
@@ -199,6 +242,10 @@ CHAT_API: Final = Dialect(
         "logprobs": ("top_logprobs", "logprobs"),
     },
     lambda form: {"type": "json_schema", "json_schema": form},
+    media=dict.fromkeys(
+        KINDS["images"], lambda one: {"type": "image_url", "image_url": {"url": _data_uri(one)}}
+    )
+    | {"audio/wav": _input_audio, "audio/mpeg": _input_audio},
 )
 
 
@@ -208,7 +255,7 @@ CHAT_API: Final = Dialect(
 def _responses_prompt(server: Preset, model: str, request: Request, values: Values) -> dict[str, Any]:
     """A request of OpenAI's Responses API, which takes no seed and no stop."""
     messages = request.prompt.messages
-    said: Any = turns(messages)
+    said: Any = _said(request, RESPONSES_API, "input_text")
     if is_plain(messages):
         said = "\n\n".join(sendable(content) for _, content in messages)
     body: dict[str, Any] = {"model": model, "input": said, "store": False}
@@ -259,6 +306,7 @@ RESPONSES_API: Final = Dialect(
     },
     lambda form: {"type": "json_schema", **form},
     _of_response,
+    dict.fromkeys(KINDS["images"], lambda one: {"type": "input_image", "image_url": _data_uri(one)}),
 )
 
 
@@ -271,13 +319,14 @@ EFFORTS: Final = {"none": 0, "minimal": 1024, "low": 1024, "medium": 8192, "high
 def _gemini_prompt(server: Preset, model: str, request: Request, values: Values) -> dict[str, Any]:
     """A request as Gemini's ``GenerateContentRequest``."""
     body: dict[str, Any] = {"contents": []}
-    for turn in turns(request.prompt.messages):
-        part = {"text": turn["content"]}
+    for turn in _said(request, GEMINI_API, ""):
+        content = turn["content"]
+        parts = [{"text": content}] if isinstance(content, str) else content
         if turn["role"] == "system":
-            body.setdefault("systemInstruction", {"parts": []})["parts"].append(part)
+            body.setdefault("systemInstruction", {"parts": []})["parts"] += parts
         else:
             role = "model" if turn["role"] == "assistant" else "user"
-            body["contents"].append({"role": role, "parts": [part]})
+            body["contents"].append({"role": role, "parts": parts})
     if "schema" in values:
         body["generationConfig"] = {"responseMimeType": "application/json"}
     if effort := values["effort"]:
@@ -327,6 +376,11 @@ def _candidate(index: int, candidate: Mapping[str, Any]) -> dict[str, Any]:
     return {"index": index, "message": message, "finish_reason": ends}
 
 
+def _inline(medium: Medium) -> dict[str, Any]:
+    media_type = "audio/mp3" if medium.type == "audio/mpeg" else medium.type  # as Google calls it
+    return {"inline_data": {"mime_type": media_type, "data": medium.base64()}}
+
+
 def _generate(model: str, messages: Sequence[Message]) -> str:
     return f"/models/{quote(model.removeprefix('models/'), safe='')}:generateContent"
 
@@ -345,6 +399,7 @@ GEMINI_API: Final = Dialect(
     },
     lambda form: dict(form["schema"]),
     of_gemini,
+    dict.fromkeys({*KINDS["images"], *KINDS["audio"], *KINDS["pdf"]} - {"image/gif"}, _inline),
 )
 
 
@@ -355,7 +410,7 @@ _MARK = {"type": "ephemeral"}
 
 def _messages_prompt(server: Preset, model: str, request: Request, values: Values) -> dict[str, Any]:
     """A request of Anthropic's Messages API; thinking takes neither temperature nor cut-offs."""
-    said = turns(request.prompt.messages)
+    said = _said(request, MESSAGES_API)
     system = "\n\n".join(turn["content"] for turn in said if turn["role"] == "system")
     body: dict[str, Any] = {"model": model, "messages": [turn for turn in said if turn["role"] != "system"]}
     mark = {"cache_control": _MARK} if server.cache else {}
@@ -407,6 +462,11 @@ def _joined(blocks: Sequence[Mapping[str, Any]], kind: str) -> str:
     return "".join(str(block.get(kind) or "") for block in blocks if block.get("type") == kind)
 
 
+def _block(medium: Medium) -> dict[str, Any]:
+    kind = "image" if medium.type in KINDS["images"] else "document"
+    return {"type": kind, "source": {"type": "base64", "media_type": medium.type, "data": medium.base64()}}
+
+
 MESSAGES_API: Final = Dialect(
     "messages",
     _messages_prompt,
@@ -423,6 +483,7 @@ MESSAGES_API: Final = Dialect(
     },
     lambda form: {"type": "json_schema", "schema": form["schema"]},
     _of_message,
+    dict.fromkeys({*KINDS["images"], *KINDS["pdf"]}, _block),
 )
 
 DIALECTS: Final[Mapping[str, Dialect]] = {

@@ -157,7 +157,7 @@ def _copies(study: StudySource) -> list[pl.Series]:
         return []
     try:
         writer = PromptWriter(study.experiment.variants[0], study.experiment.labels)
-        grouped = with_near_duplicates(items, list(map(writer.text, items)))
+        grouped = with_near_duplicates(items, list(map(writer.compared, items)))
     except QuaverError:  # an item has no text, which asking about it reports
         return []
     names = pl.Series(NEAR_DUPLICATES, [item.groups[NEAR_DUPLICATES] for item in grouped])

@@ -48,7 +48,7 @@ class StoredBehind:
         some = [item for item in self._experiment.items if item.id in wanted]
         try:
             writer = PromptWriter(self._experiment.variants[0], self._experiment.labels)
-            return {item.id: writer.text(item)[:_LONGEST] for item in some}
+            return {item.id: writer.shown(item)[:_LONGEST] for item in some}
         except QuaverError:
             return {}
 

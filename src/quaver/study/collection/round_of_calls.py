@@ -20,9 +20,11 @@ from quaver.collect.run.progress import Budget, Ended, Outcome, Progress, Spent
 from quaver.collect.store.batch_rows import StoredBatches
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.reuse import Elsewhere, reuse
+from quaver.collect.store.spill import receipts
 from quaver.core.annotations import Row, rows_with
 from quaver.core.model import Model, Probed
 from quaver.core.records import Call, Item, Request, Response
+from quaver.core.response_validation import error_response
 from quaver.design.calls.call_plan import without
 from quaver.design.spec import StudySpec
 from quaver.design.spec.study_file import Positions
@@ -83,6 +85,8 @@ class Collecting:
         quotes = any(follow_up.quotes_answer for follow_up in study.experiment.follow_ups.values())
         self._following = study.plan.following if quotes else None
         self._tried = set[str]()
+        items = study.experiment.items
+        self._has_unusable = any(not medium.type for item in items for medium in item.media)
         self._folders = reused_folders(study.spec, study.positions)
         self._until = None if self._caps.seconds is None else time.monotonic() + self._caps.seconds
         self._out = StoredBatches(store)
@@ -105,6 +109,7 @@ class Collecting:
         """Take over and ask what is missing."""
         reused = self._take_over()
         self._progress.before += reused
+        self._refuse()
         in_batches = self._batches.names if most is None else []
         try:
             outcome = self._ask(most, in_batches)
@@ -119,6 +124,19 @@ class Collecting:
         if most is not None and ended == "finished" and outcome.missing:
             return replace(outcome, ended="requests")
         return outcome
+
+    def _refuse(self) -> None:
+        """Note an error, without a call, about each item with a file that cannot be used."""
+        for name, model in self._models.items() if self._has_unusable else ():
+            source = self._store.register(name, model.identity(), model.provenance())
+            group = [
+                (request, [error_response(why)] * len(request.calls))
+                for request in self._open(name)
+                if (why := _why_unusable(request))
+            ]
+            self._store.write(receipts(group, source))
+            self._progress.count(group)
+            self._journal.stored(group, self._progress)
 
     def _counted(self, ended: Ended, outcome: Outcome, reused: int = 0) -> Outcome:
         """How the run ended, with all that it stored: of a pilot, of batches, of calls."""
@@ -251,13 +269,19 @@ class Collecting:
             self._journal.line(f"took {calls:,} answers from {folder}")
         return taken.total()
 
-    def _requests(self, model: str, most: int | None = None) -> Iterator[Request]:
-        """What a model is still to be asked, spread over the study where there is a most."""
+    def _open(self, model: str) -> Iterator[Request]:
+        """The requests of a model that have no answer."""
 
         def stored(keys: Sequence[bytes]) -> Mapping[bytes, Response]:
             return self._store.answered(keys, errors=not self._retry_errors)
 
-        requests = self._plan.requests(model, stored if self._store.calls.stored() else None)
+        return self._plan.requests(model, stored if self._store.calls.stored() else None)
+
+    def _requests(self, model: str, most: int | None = None) -> Iterator[Request]:
+        """What a model is still to be asked, spread over the study where there is a most."""
+        requests = self._open(model)
+        if self._has_unusable:
+            requests = (request for request in requests if not _why_unusable(request))
         if out := self._out.out():
             requests = (left for request in requests for left in without(request, set(out)))
         if most is None:
@@ -301,6 +325,11 @@ class Collecting:
         used = spent(ledger(self._store), self._prices, estimated=estimated)
         made = spent(self._made, self._prices)
         return Spent(used.calls + made.calls, used.tokens + made.tokens, used.money + made.money)
+
+
+def _why_unusable(request: Request) -> str:
+    """Why the first of a request's files that cannot be used is none; empty where all can."""
+    return next((f"{one.name[:120]}: {one.problem}" for one in request.prompt.media if not one.type), "")
 
 
 _PILOT: Final = 10

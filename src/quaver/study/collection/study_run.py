@@ -13,6 +13,7 @@ from quaver.collect.run.journal import Journal
 from quaver.collect.run.progress import Outcome, Progress
 from quaver.collect.store.batch_rows import StoredBatches
 from quaver.collect.store.store_lock import sole_writer
+from quaver.core.media import keep_media
 from quaver.core.model import Model, Probed
 from quaver.design.spec import RunSpec
 from quaver.design.spec.study_file import Positions, read_part
@@ -122,6 +123,8 @@ def run(
         if before == total and not StoredBatches(store).rows():
             return Outcome("finished", before, before, 0, 0, 0.0)
         check(study)
+        shown = [*experiment.items, *(one for variant in experiment.variants for one in variant.examples)]
+        keep_media(study.files.media, (medium for item in shown for medium in item.media))
         ids = [item.id for item in experiment.items]
         journal = Journal(study.files.log, experiment.conditions, ids)
         models = asked_models(study, run_at(study.spec.run, where))

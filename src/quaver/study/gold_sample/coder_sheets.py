@@ -215,7 +215,7 @@ def item_texts(source: StudySource, items: Iterable[str]) -> dict[str, str]:
     experiment, wanted = source.experiment, {*items}
     writer = PromptWriter(experiment.variants[0], experiment.labels)
     known = source.has_texts
-    return {item.id: writer.text(item) if known else "" for item in experiment.items if item.id in wanted}
+    return {item.id: writer.shown(item) if known else "" for item in experiment.items if item.id in wanted}
 
 
 def _labelled(coded: pl.DataFrame) -> set[tuple[str, str, str | None]]:

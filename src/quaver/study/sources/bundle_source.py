@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, NotRequired
@@ -219,7 +220,11 @@ class Bundle(StudySource):
     def experiment(self) -> Experiment:
         """What the study resolved to when it was packed."""
         lock, task = self._lock, self.spec.task
-        items = list(_part(self.folder / "items.json"))
+        kept = str(self.files.media)
+        items = [
+            replace(item, media=tuple(replace(medium, source=kept) for medium in item.media))
+            for item in _part(self.folder / "items.json")
+        ]
         _refuse_doubles(self.folder / "items.json", [item.id for item in items], "item")
         return Experiment(
             labels=task.label_set(self.spec.prompt.language) if task.fields else lock["labels"],

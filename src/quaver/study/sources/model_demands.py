@@ -35,6 +35,7 @@ def check_abilities(
     follow_ups: Mapping[str, bool] = MappingProxyType({}),
     seed: int | None = None,
     conditions: Iterable[Condition] = (),
+    media: Iterable[str] = (),
 ) -> None:
     """Refuse a study that asks a model for what it cannot do.
 
@@ -45,12 +46,14 @@ def check_abilities(
         follow_ups: Whether a follow-up goes on with a message begun for the model, by its place.
         seed: The seed of decodings that ask for none.
         conditions: Which model is asked which prompt.
+        media: The media types that items bring.
     """
     given = list(variants)
     asked: dict[str, set[str]] = {}
     for condition in conditions:
         asked.setdefault(condition.model, set()).add(condition.variant)
     shared = [(where, _of_decoding(decoding, seed)) for where, decoding in decodings.items()]
+    shared += [("items", {one: 1}) for one in media]
     for where, continues in follow_ups.items():
         shared.append((where, {"continues" if continues else "conversation": 1}))
     for name in models:
@@ -90,20 +93,30 @@ def _of_decoding(decoding: Decoding, seed: int | None) -> _Demands:
 def _can(abilities: Abilities, ability: str, amount: int) -> bool:
     if ability in _KNOBS:
         return ability in abilities.decoding
+    if "/" in ability:
+        return ability in abilities.media
     return int(getattr(abilities, ability)) >= amount
 
 
 def _cannot(name: str, ability: str, amount: int, where: str, models: Mapping[str, Model]) -> SpecError:
     fitting = [other for other, model in models.items() if _can(model.abilities, ability, amount)]
     fix = "set it to false" if where == "task.held" else "leave it out"
+    if "/" in ability:
+        takes = sorted(models[name].abilities.media)
+        fix = f"convert the files: it takes {', '.join(takes)}" if takes else "name a model that takes them"
     if fitting:
         fix = f"of this study's models, {', '.join(fitting)} can"
     return SpecError(
-        f"the model {name!r} cannot {_IN_WORDS.get(ability, f'heed {ability}').format(amount)}",
+        f"the model {name!r} cannot {_in_words(ability, amount)}",
         where=where,
         expected="what every model of the study can do",
         fix=fix,
     )
+
+
+def _in_words(ability: str, amount: int) -> str:
+    known = f"take files of the type {ability}" if "/" in ability else f"heed {ability}"
+    return _IN_WORDS.get(ability, known).format(amount)
 
 
 def needs_of(decodings: Iterable[Decoding], variants: Iterable[Variant], seed: int | None = None) -> Needs:

@@ -125,8 +125,15 @@ class StudyFile(StudySource):
             if follow_up.quotes_answer:
                 quoting[place] = follow_up.continues
         with self.positions.locating():
+            media = {one.type: None for item in experiment.items for one in item.media if one.type}
             check_abilities(
-                self.engines, decodings, experiment.variants, quoting, self.own_seed, experiment.conditions
+                self.engines,
+                decodings,
+                experiment.variants,
+                quoting,
+                self.own_seed,
+                experiment.conditions,
+                media,
             )
         return self.engines
 

@@ -109,6 +109,7 @@ class StudyFolder:
     Attributes:
         path: The folder.
         responses: The store.
+        media: The pictures, pages and recordings that its answers are about.
         annotations: The annotation frame.
         log: What happened in its runs, a line each, for people.
         paraphrases: The paraphrases that models made.
@@ -118,6 +119,7 @@ class StudyFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.responses = path / "responses.db"
+        self.media = path / "media.db"
         self.annotations = path / "annotations.parquet"
         self.log = path / "run.log"
         self.paraphrases = path / "paraphrases.json"
