@@ -78,7 +78,7 @@ class Medium:
         """
         found = b""
         if self.source.endswith(".db"):
-            found = _kept(Path(self.source), self.sha256)
+            found = kept_medium(Path(self.source), self.sha256)
         elif self.type:
             found = _bytes_at(self.source)
         if not found or sha256(found).hexdigest() != self.sha256:
@@ -90,6 +90,10 @@ class Medium:
                 fix="run again: what has changed is asked again",
             )
         return found
+
+    def uri(self) -> str:
+        """Its bytes as a ``data:`` URI."""
+        return f"data:{self.type};base64,{self.base64()}"
 
     def base64(self) -> str:
         """Its bytes as JSON can hold them."""
@@ -261,8 +265,10 @@ def keep_media(path: Path, media: Iterable[Medium]) -> None:
         raise _unusable(path, error) from error
 
 
-def _kept(path: Path, digest: str) -> bytes:
+def kept_medium(path: Path, digest: str) -> bytes:
     """The bytes of a medium in a file of `keep_media`; empty where it is not there."""
+    if not path.is_file():
+        return b""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
             row = db.execute("SELECT content FROM media WHERE sha256 = ?", (digest,)).fetchone()

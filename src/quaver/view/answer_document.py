@@ -82,6 +82,10 @@ def answer(study: ViewedStudy, given: Given) -> dict[str, Any]:
                     "id": study.snapshot.ids[row],
                     "text": text[:LONGEST],
                     "fields": {name: str(value)[:_LONGEST_FIELD] for name, value in fields.items()},
+                    "media": [
+                        {"name": name, "type": kind, "at": f"api/studies/{study.id}/media/{digest}"}
+                        for name, kind, digest in snapshot.item_media(row)
+                    ],
                 }
             ),
             "column": column_document(column),

@@ -18,6 +18,7 @@ from starlette.staticfiles import StaticFiles
 
 from quaver._secrets import Keys
 from quaver.core.input_budget import InputBudget, TooLarge
+from quaver.core.media import kept_medium, type_of
 from quaver.core.meter import account_name
 from quaver.errors import QuaverError, UnknownName
 from quaver.view import answer_document, grid_documents, overview_document
@@ -35,7 +36,7 @@ _REPORT_POLICY = (
     "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline'; "
     "style-src 'unsafe-inline'; img-src data:; font-src data:"
 )
-_MISSING = ("study", "item", "column", "mark", "report")
+_MISSING = ("study", "item", "column", "mark", "report", "medium")
 """What is not there when one of these is unknown; any other unknown name is a mistake in the request."""
 
 Handler = Callable[[Given], Any]
@@ -71,6 +72,7 @@ class Viewer:
             ("GET", "/facets"): grid_documents.facets,
             ("GET", "/answers"): grid_documents.answers,
             ("GET", "/answer"): answer_document.answer,
+            ("GET", "/media/{name}"): medium,
             ("GET", "/marks"): answer_document.marks,
             ("POST", "/marks"): self.add_mark,
             ("POST", "/marks/gold"): answer_document.to_gold,
@@ -198,6 +200,15 @@ def cells(study: ViewedStudy, given: Given) -> Response:
     body, rows, width = grid_documents.cells(study, given)
     about = {"X-Rows": str(rows), "X-Width": str(width), "X-Version": study.version}
     return Response(body, media_type="application/octet-stream", headers=about)
+
+
+def medium(study: ViewedStudy, given: Given) -> Response:
+    """A picture or a recording as it was sent to the models, its type by its first bytes alone."""
+    content = kept_medium(Path(study.snapshot.design.store).with_name("media.db"), given.name)
+    media_type = type_of(content)
+    if not media_type:
+        raise UnknownName("medium", given.name, [], where="medium")
+    return Response(content, media_type=media_type)
 
 
 def report(study: ViewedStudy, given: Given) -> Response:

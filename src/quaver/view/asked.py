@@ -36,7 +36,7 @@ class Given:
         sort: The order of the rows.
         blind: Whether the models' labels are hidden.
         study: The study that the path names.
-        name: The mark, chart or file of the page that the path names.
+        name: The mark, chart, medium or file of the page that the path names.
         start: The first row, answer, item or cell.
         count: How many of these; each address has its own number where this is left out.
         left: The first column of a window of cells.

@@ -15,8 +15,8 @@ MARK: Final = b"x-quaver-view"
 """The header that requests must have which change something; other sites cannot send it unasked."""
 
 POLICY: Final = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-    "font-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; "
+    "connect-src 'self'; font-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 )
 
 _HEADERS: Final[Mapping[bytes, bytes]] = {

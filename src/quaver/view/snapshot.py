@@ -328,6 +328,11 @@ class Snapshot:
         """An item's fields."""
         return dict(json.loads(self._of_items([row])["fields"][0])) if self.design.has_texts else {}
 
+    def item_media(self, row: int) -> list[tuple[str, str, str]]:
+        """The name, type and digest of each of an item's files that can be shown."""
+        found = self._of_items([row])["media"][0] if self.design.has_texts else "[]"
+        return [(name, kind, digest) for name, kind, digest in json.loads(found)]
+
     def _of_items(self, rows: Iterable[int]) -> pl.DataFrame:
         some = pl.Series([*rows], dtype=pl.UInt32)
         frame = pl.scan_parquet(self.folder / "items.parquet")

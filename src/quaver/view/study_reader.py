@@ -156,6 +156,9 @@ def _items(study: StudySource) -> pl.DataFrame:
             {name: value for name, value in item.fields.items() if name not in by_hand} for item in items
         )
         columns["fields"] = [json.dumps(some, default=str) for some in fields]
+        columns["media"] = [
+            json.dumps([(one.name, one.type, one.sha256) for one in item.media if one.type]) for item in items
+        ]
     return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)).with_row_index("row")
 
 

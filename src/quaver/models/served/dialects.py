@@ -175,10 +175,6 @@ def _said(request: Request, dialect: Dialect, text: str = "text") -> list[dict[s
     return said
 
 
-def _data_uri(medium: Medium) -> str:
-    return f"data:{medium.type};base64,{medium.base64()}"
-
-
 # ---------------------------------------------------------------------- OpenAI's chat completions
 
 
@@ -242,9 +238,7 @@ CHAT_API: Final = Dialect(
         "logprobs": ("top_logprobs", "logprobs"),
     },
     lambda form: {"type": "json_schema", "json_schema": form},
-    media=dict.fromkeys(
-        KINDS["images"], lambda one: {"type": "image_url", "image_url": {"url": _data_uri(one)}}
-    )
+    media=dict.fromkeys(KINDS["images"], lambda one: {"type": "image_url", "image_url": {"url": one.uri()}})
     | {"audio/wav": _input_audio, "audio/mpeg": _input_audio},
 )
 
@@ -306,7 +300,7 @@ RESPONSES_API: Final = Dialect(
     },
     lambda form: {"type": "json_schema", **form},
     _of_response,
-    dict.fromkeys(KINDS["images"], lambda one: {"type": "input_image", "image_url": _data_uri(one)}),
+    dict.fromkeys(KINDS["images"], lambda one: {"type": "input_image", "image_url": one.uri()}),
 )
 
 

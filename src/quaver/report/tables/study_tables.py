@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 import polars as pl
+from markupsafe import Markup
 
 from quaver.core.estimate_frame import Deviations
 from quaver.core.number_format import promised
@@ -26,6 +27,10 @@ class Behind(Protocol):
 
     def texts(self, items: Sequence[str]) -> Mapping[str, str]:
         """The texts of some items by id, as far as they are known."""
+        ...
+
+    def pictures(self, items: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        """The pictures of some items by id, as ``data:`` URIs."""
         ...
 
     def costs(self) -> pl.DataFrame:
@@ -127,13 +132,21 @@ def worst_items_table(results: Results, deviations: Deviations | None, behind: B
     worst = moved.head(_WORST).to_dicts()
     if not worst:
         return Table((), ())
-    texts = behind.texts([str(row["item"]) for row in worst]) if behind else {}
+    names = [str(row["item"]) for row in worst]
+    texts = behind.texts(names) if behind else {}
+    pictures = behind.pictures(names) if behind else {}
+
+    def shown(row: Any) -> str | Markup:
+        words = beginning(texts.get(row["item"], ""), _LONGEST)
+        image = Markup('<img src="{}" alt="" width="160"> ')
+        images = list(map(image.format, pictures.get(row["item"], ())))
+        return Markup().join([*images, words]) if images else words
 
     def label(code: str | None) -> str:
         return "—" if code is None else code if code == NO_LABEL else results.label_name(code)
 
     columns = (
-        *(text("item", "item"), text("text", lambda row: beginning(texts.get(row["item"], ""), _LONGEST))),
+        *(text("item", "item"), text("text", shown)),
         text("gold", lambda row: label(row["gold"])),
         text("most frequent label", lambda row: label(row["mode"])),
         *(share("other answers", "share"), tally("answers", "answers")),

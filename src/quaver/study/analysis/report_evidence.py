@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, Final
 
 import polars as pl
@@ -16,6 +16,9 @@ from quaver.study.sources.study_source import StudySource
 
 _LONGEST = 400
 """Characters of a text that are looked up."""
+
+_LARGEST = 300_000
+"""Bytes of a picture that a report shows."""
 
 _COSTS = """
     SELECT a.condition, count(*), sum(r.prompt_tokens), sum(r.cached_tokens), sum(r.completion_tokens)
@@ -51,6 +54,16 @@ class StoredBehind:
             return {item.id: writer.shown(item)[:_LONGEST] for item in some}
         except QuaverError:
             return {}
+
+    def pictures(self, items: Sequence[str]) -> Mapping[str, list[str]]:
+        """The items' pictures as ``data:`` URIs, but for large ones, which would make a large page."""
+        found: dict[str, list[str]] = {}
+        for item in self._experiment.items:
+            for medium in item.media if item.id in items else ():
+                if medium.kind == "images" and medium.size <= _LARGEST:
+                    with suppress(QuaverError):  # the file is gone
+                        found.setdefault(item.id, []).append(medium.uri())
+        return found
 
     def costs(self) -> pl.DataFrame:
         """The ledger by model, the calls that made paraphrases apart."""

@@ -174,6 +174,7 @@ export class AnswerPanel {
       "details",
       {},
       made("summary", {}, `The item${item.agreement !== null && item.agreement !== undefined ? `: ${percent(item.agreement)} of its labels agree` : ""}`),
+      ...parts.shown(item.media),
       item.text ? parts.longText(item.text, {attributes: {class: "prompt"}}) : null,
       fields.length ? made("dl", {class: "pairs"}, ...fields.flatMap(([name, value]) => [made("dt", {}, name), made("dd", {}, String(value))])) : null,
       groups.length ? made("p", {}, ...groups.map(([name, value]) => made("button", {type: "button", class: "link", onclick: () => this.app.toggleTerm(term(name, value))}, `${name}: ${value}`)).flatMap((one, at) => (at ? [", ", one] : [one]))) : null,

@@ -33,6 +33,14 @@ export function thinking({response}) {
   return made("details", {open: response.thinking.length < 400}, made("summary", {}, `Thinking (${count(response.thinking.length)} characters)`), box);
 }
 
+/** An item's pictures and recordings; of any other file its name. */
+export function shown(media) {
+  return (media || []).map(({name, type, at}) => {
+    if (type.startsWith("image/")) return made("img", {class: "shown", src: at, alt: name});
+    return type.startsWith("audio/") ? made("audio", {controls: true, preload: "none", src: at, "aria-label": name}) : made("p", {}, made("a", {href: at, target: "_blank", rel: "noopener"}, name));
+  });
+}
+
 const QUOTE_WORDS = {
   invented: "These words are not in the text.",
   none: "The answer quotes nothing.",

@@ -129,6 +129,7 @@ export class JudgeView {
       this.body,
       made("article", {class: "judged"},
         made("p", {class: "soft"}, "Item ", made("b", {}, one.item), this.what === "items" ? null : ` · ${columnWords(answer.column, design)}`),
+        ...parts.shown(answer.item?.media),
         answer.item?.text ? made("div", {}, made("h2", {}, "The text"), parts.longText(answer.item.text, {attributes: {class: "item-whole"}})) : null,
         ...read,
         prompt.length ? made("details", {open: !answer.item?.text}, made("summary", {}, "The prompt as it was sent"), ...parts.prompt(prompt, null)) : null),
