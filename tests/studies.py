@@ -3,6 +3,7 @@
 from quaver import Study
 from quaver.design.calls.experiment import resolve
 from quaver.design.spec.study_file import read_study
+from quaver.study.checking.check_design import prepared_check, run_agreed
 
 STUDY = """\
 task:
@@ -66,3 +67,10 @@ def asked(folder, rows, answer, labels=("positive", "negative"), *, gold="", tex
     study = Study.open(document, folder=folder, functions=functions)
     study.run()
     return study
+
+
+def checked(data, **options):
+    """A check that has asked all; its report, which takes longest, is written where it is looked at."""
+    found = prepared_check(data, **options)
+    run_agreed(found.study, agreed=True)
+    return found

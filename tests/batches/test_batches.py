@@ -1,13 +1,18 @@
 """A study asked in batches, from each provider, whatever happens on the way."""
 
 import sqlite3
+from contextlib import closing
 
 import pytest
 from tests.batches.cases import CASES, World, document, world
 from tests.batches.farm import DAY
 from tests.batches.reaching import Answer, Broken
 
+from quaver.collect.store.batch_rows import StoredBatches
+from quaver.collect.store.response_store import Store
+from quaver.collect.store.store_copy import copy_store
 from quaver.errors import ModelError, RateLimited, SpecError
+from quaver.study.collection.forecast import in_dollars
 from quaver.study.session import Study
 
 
@@ -290,3 +295,69 @@ def test_an_answer_to_an_earlier_design_is_not_asked_again_while_a_doubt_is_sett
         line.at += 50.0
     assert one.to_the_end().ended == "finished"
     assert one.paid == [1] * 18
+
+
+def planned(folder, **model):
+    (found,) = Study.open(document({"name": "m", **model}), folder=folder).plan().models
+    return found
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_published_price_of_a_batch_is_half(name, tmp_path, monkeypatch):
+    monkeypatch.setenv(CASES[name].variable, CASES[name].key)
+    found = planned(tmp_path, **CASES[name].model)
+    half = in_dollars((found["least_cost"] / 2, found["most_cost"] / 2, None))
+    assert found["batch"] == f"{half}, within {CASES[name].hours} h"
+
+
+def test_without_a_published_price_half_is_taken(tmp_path):
+    found = planned(
+        tmp_path, use="openai_compatible", preset="openai", model="x", price={"input": 2.0, "output": 8.0}
+    )
+    half = in_dollars((found["least_cost"] / 2, found["most_cost"] / 2, None))
+    assert found["batch"] == f"{half}, within 24 h"
+
+
+def test_a_model_without_batches_has_no_such_plan(tmp_path):
+    assert planned(tmp_path, use="openai_compatible", preset="ollama", model="x")["batch"] == ""
+
+
+def rows(path, table):
+    with closing(sqlite3.connect(path)) as db:
+        return db.execute(f"SELECT * FROM {table} ORDER BY 1, 2, 3").fetchall()
+
+
+def half_done(one):
+    """A batch that was collected, and another that is out."""
+    one.run()
+    one.clock.now += DAY / 2
+    one.run()
+    one.study = lambda **more: World.study(one, repeats=4)
+    one.run()
+
+
+def test_a_copy_has_no_batches(tmp_path):
+    with world("openai", tmp_path / "s") as one:
+        half_done(one)
+        copy_store(one.folder / "responses.db", tmp_path / "copy.db")
+    assert not rows(tmp_path / "copy.db", "batches")
+    assert rows(tmp_path / "copy.db", "responses")
+
+
+def test_calls_that_are_out_are_not_asked_directly(tmp_path):
+    with world("openai", tmp_path / "s") as one:
+        one.run()
+        with closing(Store(one.folder / "responses.db")) as store:
+            assert len(StoredBatches(store).out()) == 12
+        assert one.study().run(requests=5).done == 0
+
+
+def test_a_batch_of_another_model_is_left_alone(tmp_path):
+    with world("openai", tmp_path / "s") as one:
+        one.run()
+        one.clock.now += DAY / 2
+        model = {**one.case.model, "model": "gpt-5-mini", "batch": True}
+        other = Study.open(document(model), folder=one.folder)
+        assert other.run().done == 0
+        assert other.run(wait=True).done == 12
+        assert one.run().done == 12

@@ -36,13 +36,6 @@ def test_a_wrong_file_of_items_is_one_error_that_names_the_line(tmp_path, name, 
     assert said in str(error)
 
 
-def test_gold_outside_the_label_set_suggests_the_nearest(tmp_path):
-    error = refused(tmp_path, items=ITEMS + "d,x,Positiv\n")
-    assert error.found == "Positiv"
-    assert "positive, negative" in str(error.expected)
-    assert "'positive'" in str(error.fix)
-
-
 def test_gold_is_the_label_that_it_differs_from_in_capitals_and_white_space_alone(tmp_path):
     items = resolved(written(tmp_path, items=ITEMS + "d,x, POSITIVE\n")).items
     assert items[3].gold == "positive"

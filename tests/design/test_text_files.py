@@ -3,7 +3,6 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.studies import resolved
 
 from quaver.design.items.table_files import read_rows
 
@@ -35,13 +34,3 @@ def test_a_text_file_has_an_encoding(tmp_path, encoding):
 def test_any_text_survives(tmp_path_factory, texts):
     path = written(tmp_path_factory.mktemp("text"), "".join(f"{text}\n" for text in texts))
     assert read_rows(path) == [{"text": text} for text in texts]
-
-
-def test_a_study_of_a_text_file(tmp_path):
-    study = {
-        "task": {"labels": ["HUM", "NUM", "LOC"]},
-        "items": {"source": str(written(tmp_path, QUESTIONS)), "text": "{{ text }}"},
-        "prompt": {"instruction": "What is asked for?"},
-        "models": [{"name": "f", "use": "function"}],
-    }
-    assert [item.fields["text"] for item in resolved(study).items][1] == "NUM:date When is noon?"

@@ -1,13 +1,16 @@
 """What the engine keeps for every measure, whatever it measures: its input, its arguments, its columns."""
 
+import inspect
 import math
 
 import polars as pl
 import pytest
 
+import quaver.measures
 from quaver.core import registry
 from quaver.errors import MeasureError
 from quaver.estimation.coded_columns import Gathered
+from quaver.measures import FUNCTIONS
 from quaver.testing.frames import noisy_annotations
 from quaver.testing.recipes import plugins
 from quaver.testing.test_measures import TWO, compares_evaluators, measured, point, with_another_evaluator
@@ -90,3 +93,21 @@ def test_does_not_move_much_when_the_data_are_there_four_times(name):
 def width(estimate):
     """How wide its interval is; without one, endless."""
     return math.inf if estimate.low is None or estimate.high is None else estimate.high - estimate.low
+
+
+@pytest.mark.parametrize("name", registry.names("measures"))
+def test_every_registered_measure_is_there_by_its_name(name):
+    assert getattr(quaver.measures, name) is registry.load("measures", name)
+    assert "annotations" in inspect.signature(getattr(quaver.measures, name)).parameters
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_functions_beside_them_are_there_too(name):
+    assert inspect.isroutine(getattr(quaver.measures, name))
+    assert name not in registry.names("measures")
+
+
+def test_another_name_is_not():
+    with pytest.raises(AttributeError, match="acuracy"):
+        _ = quaver.measures.acuracy
+    assert set(dir(quaver.measures)) == {*registry.names("measures"), *FUNCTIONS}

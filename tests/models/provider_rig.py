@@ -6,12 +6,8 @@ Every request is kept, so that a test can hold what Quaver reports against what 
 
 import json
 import threading
-from collections.abc import Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
-
-Reply = tuple[int, Any] | tuple[int, Any, Mapping[str, str]]
 
 
 def label_in(body):

@@ -17,7 +17,7 @@ from quaver.models.served.presets import PRESETS
 from quaver.models.served.server_faults import Address, Passing, read_failure
 from quaver.models.served.server_reply import read_reply
 from quaver.study.session import Study
-from quaver.testing.requests import TEXTS, ask, one, request
+from quaver.testing.requests import ask, one, request
 
 
 def model(url, **options):
@@ -211,22 +211,6 @@ def test_a_key_that_is_refused_is_named_by_its_variable_alone():
     text = str(failure(401, {"message": "Incorrect key sk-secret"}))
     assert "X_KEY" in text
     assert "secret" not in text
-
-
-@pytest.mark.parametrize("status", [400, 401, 403, 404])
-def test_what_will_not_pass_is_told_at_once(status):
-    with serving(always=(status, {"error": {"message": "no"}})) as (url, server):
-        with pytest.raises(ModelError) as caught:
-            ask(model(url), *(request(f"{text} {n}") for n in range(5) for text in TEXTS))
-        assert caught.value.fix
-        assert server.seen <= 10
-
-
-def test_a_prompt_that_is_filtered_is_a_response():
-    with serving(always=(400, {"error": {"code": "content_filter", "message": "hate"}})) as (url, _):
-        response = one(model(url), request())
-    assert (response.finish, response.text) == ("content_filter", "")
-    assert response.error == "refused by the provider: hate"
 
 
 def test_a_call_whose_tries_are_spent_is_an_error_response():

@@ -4,7 +4,6 @@ import json
 import sqlite3
 import threading
 import time
-from collections import Counter
 
 import pytest
 from tests.models.faulty_server import answer_to
@@ -108,19 +107,6 @@ def test_a_server_that_dies_and_comes_back_loses_nothing(tmp_path):
         server.kill()
     assert (outcome.done, outcome.errors) == (1000, 0)
     check(tmp_path, 1000)
-
-
-@pytest.mark.long
-def test_what_was_answered_well_is_asked_once(tmp_path):
-    server = Process(tmp_path / "log", faults=0.3, kinds=["429", "500", "empty", "no choices"])
-    server.start()
-    try:
-        study(tmp_path, server.url, items=300).run()
-    finally:
-        server.kill()
-    asked = Counter(tuple(json.loads(line)[1:]) for line in (tmp_path / "log").read_text().splitlines())
-    assert set(asked.values()) == {1}
-    assert len(asked) == 600
 
 
 def test_one_model_that_is_given_up_leaves_the_others_to_finish(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from tests.papers import small
 from typer.testing import CliRunner
 
-from quaver import Study, open_studies
+from quaver import open_studies
 from quaver.cli import console
 from quaver.cli.main import app
 from quaver.core import registry
@@ -39,7 +39,6 @@ FILLED = {
 }
 """Tables that have numbers whatever engine made the paraphrases."""
 
-Studies = dict[str, Study]
 VERBS = ("Choose", "Name", "Tell", "Give", "State", "Say", "Report", "Write")
 STUDY = """\
 name: engines

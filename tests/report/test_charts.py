@@ -1,12 +1,16 @@
 """The charts by themselves, as in a notebook, and the picture of the finding."""
 
+import html
 import re
 import xml.etree.ElementTree as ET
 
 import altair as alt
+import polars as pl
 import pytest
 
+from quaver.core import registry
 from quaver.core.records import Estimate
+from quaver.core.rows import SECTIONS
 from quaver.report.charts.chart import MOST_ROWS
 from quaver.report.charts.figures import charts, figures, plain_figure
 from quaver.report.charts.forms import forest, plane
@@ -15,6 +19,11 @@ from quaver.report.charts.scores import score_chart
 from quaver.report.charts.specification import finished, fitted, text_width
 from quaver.report.charts.svg import inline_svg, svg_text
 from quaver.report.estimate_index import Results
+from quaver.report.findings.decision import recommendations
+from quaver.report.findings.quality import quality
+from quaver.report.page.html_page import write_report
+from quaver.report.page_words import slug
+from quaver.testing.recipes import plugins
 
 
 @pytest.fixture(scope="module")
@@ -199,3 +208,130 @@ def test_the_bands_of_several_series_have_edges():
     both = svg_text(plane(spots, "across", "up", joined=True))
     assert one.count("stroke-dasharray") == 0
     assert both.count("stroke-dasharray") == 4
+
+
+def words(path, section=""):
+    """The page's text, or that of one of its sections."""
+    body = path.read_text(encoding="utf-8").partition("<body>")[2]
+    if section:
+        body = body.partition(f'<section id="{section}">')[2].partition("</section>")[0]
+        assert body
+    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", body)))
+
+
+def judged(study):
+    """What is wrong with the answers, and why what is recommended."""
+    found = study.moved()
+    return (*(one.measure for one in quality(found).issues), *(one.reason for one in recommendations(found)))
+
+
+def is_missing(path, section):
+    """Whether a section says that something is missing."""
+    body = path.read_text(encoding="utf-8").partition(f'<section id="{section}">')[2]
+    return 'class="missing"' in body.partition("</section>")[0]
+
+
+def test_no_answers_at_all(make, tmp_path):
+    study = make()
+    study.annotations = study.annotations.clear()
+    study.estimates = [Estimate("inter_pss", None, reason="no annotations")]
+    path = write_report(tmp_path, **study.inputs())
+    assert judged(study) == ("no answers",)
+    assert is_missing(path, "answers")
+    assert "no annotations" in words(path, "unmeasured")
+    assert list((tmp_path / "figures").iterdir()) == []
+
+
+def test_an_empty_frame_without_columns(make, tmp_path):
+    study = make()
+    study.annotations, study.estimates = pl.DataFrame(), []
+    path = write_report(tmp_path, **study.inputs())
+    assert "no estimate" in words(path, "unmeasured")
+    assert all(is_missing(path, section) for section in ("stability", "accuracy", "answers"))
+
+
+def test_estimates_of_different_cells_and_no_interval(make, tmp_path):
+    study = make(items=2, repeats=1)
+    study.estimates += [
+        Estimate("odd", 0.25, cell={}),
+        Estimate("odd", float("nan"), 0.0, 1.0, cell={"party": "z"}),
+        Estimate("odd", 0.75, float("-inf"), 1.0, cell={"party": "q"}),
+        Estimate("odd", 0.5, cell={"party": "x"}),
+        Estimate("odd", 0.0, 0.0, 0.0, cell={"party": "y", "paraphrase": "plain"}),
+    ]
+    text = words(write_report(tmp_path, **study.inputs()))
+    assert "0.25" in text
+    assert "not a finite" in text
+    assert "is not finite" in text
+
+
+@pytest.mark.long
+def test_four_hundred_variants_are_drawn_by_their_levels(make, tmp_path):
+    study = make(paraphrases=[f"w{n}" for n in range(200)], items=2, repeats=1, evaluators=("exact",))
+    text = words(write_report(tmp_path, **study.inputs()))
+    assert "w199" in text
+    assert "estimates.csv" in text
+
+
+_WIDTHS = (344, 720)
+_LOCK = {
+    "study": {"name": "Votes", "seed": 1},
+    "labels": {"labels": [{"code": "a", "name": "Alpha"}, {"code": "b", "name": "Beta"}], "level": "nominal"},
+    "items": {"n": 2, "gold": {"a": 1, "b": 1}},
+    "variants": [
+        {"id": f"tone={tone}", "factors": {"tone": tone}, "covariates": {}} for tone in ("plain", "polite")
+    ],
+    "models": {"tiny": {}, "large": {}},
+    "evaluators": {"exact": "The rule."},
+}
+
+
+def results_of(some):
+    """A study of two labels, two models and two tones, with these estimates."""
+    return Results(_LOCK, pl.DataFrame(), some)
+
+
+@pytest.fixture(params=plugins("charts"))
+def chart(request):
+    return registry.load("charts", request.param)
+
+
+def estimates(value, **cell):
+    """An estimate of each registered measure for two models, or none of them with a value."""
+    low, high = (None, None) if value is None else (value - 0.1, value + 0.1)
+    reason = "no variation" if value is None else None
+    return [
+        Estimate(name, value, low, high, reason=reason, n=9, cell={"model": model, **cell})
+        for name in registry.names("measures")
+        for model in ("tiny", "large")
+    ]
+
+
+def test_a_study_without_its_estimates_has_no_figure_of_it(chart):
+    assert list(chart(results_of([]))) == []
+    assert list(chart(results_of([Estimate("another", 0.5, 0.4, 0.6, cell={"model": "tiny"})]))) == []
+
+
+@pytest.mark.parametrize("cell", [{}, {"variant": "tone=plain"}, {"variant": "<b>\x00\u202e</b> " * 20}])
+def test_what_it_makes_of_estimates_can_be_drawn(chart, cell):
+    for figure in chart(results_of(estimates(0.4, **cell))):
+        assert figure.section in SECTIONS
+        assert figure.name in ("", slug(figure.name))
+        assert figure.title.strip()
+        assert not figure.title.endswith(".")
+        assert figure.estimates
+        for width in _WIDTHS:
+            assert svg_text(figure.chart(width)).startswith("<svg")
+        assert figure.chart(_WIDTHS[0], titled=True)["title"]
+
+
+def test_estimates_without_a_value_break_nothing(chart):
+    for figure in chart(results_of(estimates(None))):
+        assert svg_text(figure.chart(_WIDTHS[0]))
+
+
+def test_it_changes_no_estimate(chart):
+    some = estimates(0.4)
+    before = repr(some)
+    list(chart(results_of(some)))
+    assert repr(some) == before

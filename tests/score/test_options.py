@@ -1,9 +1,12 @@
 """The evaluators' options, and the numbers beside their labels; their readings are in test_outputs.py."""
 
+import inspect
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from quaver.core import registry
 from quaver.core.records import Label, Reading, Response
 from quaver.errors import SpecError, UnknownName
 from quaver.score.annotation import read
@@ -11,7 +14,9 @@ from quaver.score.evaluators.json_field import JsonField
 from quaver.score.evaluators.marked_answer import FinalLine, FirstCharacter
 from quaver.score.evaluators.named_label import LabelMatch, Pattern
 from quaver.score.evaluators.scored_label import ByOutput, LabelScores
+from quaver.score.parsing import label_forms, parsed_answer, statuses
 from quaver.score.parsing.evaluator import Evaluator, ambiguous, tied
+from quaver.score.parsing.statuses import verbal_confidence
 from quaver.testing.tasks import TASKS, task
 
 
@@ -211,3 +216,31 @@ def test_by_output_takes_evaluators_with_their_options():
     labels, asked = TASKS["names"]
     scored = replace(asked, output="score", score_of="dole")
     assert read(Response("0.6"), both, labels, scored).label == "clinton"
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "evaluators.md"
+
+
+def words(text):
+    return " ".join(text.replace("`", "").split())
+
+
+@pytest.mark.parametrize("name", registry.names("evaluators"))
+def test_every_rule_is_in_the_docs(name):
+    rule = inspect.getdoc(registry.load("evaluators", name)) or ""
+    page = PAGE.read_text(encoding="utf-8")
+    if registry.load("evaluators", name).__module__.startswith("quaver."):
+        assert f"## `{name}`" in page
+        assert words(rule.partition("\nArgs:")[0]) in words(page)
+
+
+@pytest.mark.parametrize("module", [parsed_answer, label_forms, statuses], ids=lambda module: module.__name__)
+def test_so_are_the_rules_for_all_of_them(module):
+    rules = (inspect.getdoc(module) or "").partition("\n\n")[2]
+    text = words(PAGE.read_text(encoding="utf-8"))
+    assert all(words(rule) in text for rule in rules.split("\n\n") if not rule.startswith("The rules"))
+
+
+def test_and_that_of_verbal_confidence():
+    rule = (inspect.getdoc(verbal_confidence) or "").partition("\n\n")[2].partition(">>>")[0]
+    assert words(rule) in words(PAGE.read_text(encoding="utf-8"))

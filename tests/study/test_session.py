@@ -47,16 +47,6 @@ def test_a_finished_study_asks_nothing(tmp_path):
     assert len(counted.calls) == 12
 
 
-def test_a_budget_is_for_all_runs_together(tmp_path):
-    path, counted = written(tmp_path, VARIED + "budget: {calls: 5}\n"), Counted()
-    first = opened(path, counted).run()
-    assert (first.ended, first.done, first.missing) == ("calls", 4, 8)
-    assert opened(path, counted).run().done == 0
-    path.write_text(VARIED)
-    assert opened(path, counted).run().done == 8
-    assert len(counted.calls) == 12
-
-
 def test_an_edited_study_asks_for_what_is_new_and_counts_what_fits_no_more(tmp_path):
     path, counted = written(tmp_path, VARIED), Counted()
     opened(path, counted).run()
@@ -116,15 +106,6 @@ def test_the_lock_is_the_same_for_the_same_study(tmp_path):
     assert [variant["id"] for variant in lock["variants"]] == ["paraphrase=original", "paraphrase=plain"]
     assert lock["items"]["gold"] == {"positive": 1, "negative": 1}
     assert str(tmp_path) not in locks[0]
-
-
-def test_a_pilot_asks_a_few_and_tells_the_time(tmp_path):
-    path = written(tmp_path, VARIED)
-    before = opened(path).plan()
-    assert (before.calls, before.stored, before.seconds) == (12, 0, None)
-    after = opened(path).plan(pilot=2)
-    assert after.stored == 4
-    assert after.seconds is not None
 
 
 def test_a_function_that_was_not_given(tmp_path):
@@ -201,17 +182,6 @@ def test_a_second_process_is_refused_with_the_first_ones_pid(tmp_path):
     assert not (tmp_path / ".run.pid").exists()
 
 
-def test_a_process_that_was_killed_holds_nothing(tmp_path):
-    path = written(tmp_path)
-    holder = subprocess.Popen(
-        [sys.executable, "-c", HOLDS, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    holder.stdout.readline()
-    holder.kill()
-    holder.communicate()
-    assert opened(path).run().done == 3
-
-
 def test_a_folder_that_cannot_be_written(tmp_path):
     path = written(tmp_path)
     (tmp_path / "responses.db").mkdir()
@@ -227,32 +197,6 @@ def test_a_file_that_cannot_be_written_is_one_error(tmp_path, name):
     with pytest.raises(StoreError, match="cannot be"):
         opened(path).run()
     assert not list(tmp_path.glob("*.part"))
-
-
-READERS = {
-    "measure": ("measures: [accuracie]\n", "measures[0]: unknown measure 'accuracie'", "'accuracy'?"),
-    "option of a measure": (
-        "measures: [{use: accuracy, mising: wrong}]\n",
-        "measures[0].mising: unknown key 'mising'",
-        "'missing'?",
-    ),
-    "column of a measure": (
-        "measures: [{use: accuracy, by: [modell]}]\n",
-        "measures[0]: by: unknown column 'modell'",
-        "'model'?",
-    ),
-    "evaluator of a measure": (
-        "measures: [{use: accuracy, evaluator: first_lable}]\n",
-        "measures[0]: unknown evaluator 'first_lable'",
-        "'marked_label'?",
-    ),
-    "evaluator": ("evaluators: [exakt]\n", "evaluators[0]: unknown evaluator 'exakt'", "'exact'?"),
-    "option of an evaluator": (
-        "evaluators: [{use: exact, fold: true}]\n",
-        "evaluators[0].fold: unknown key 'fold'",
-        "",
-    ),
-}
 
 
 @pytest.mark.parametrize("name", ["study.lock.json", "paraphrases.json"])

@@ -1,8 +1,10 @@
 """The voters of 1996 as items: as many as the codebook says, in words that follow its codes."""
 
+import pytest
 from statsmodels.datasets import anes96 as published_voters
 
 from quaver.design.items.built_in import anes96 as rows
+from quaver.testing.recipes import built, plugins, recipe_of
 
 
 def test_the_words_of_the_first_voter():
@@ -38,3 +40,13 @@ def test_the_numbers_are_those_of_the_published_table():
     shipped = rows()
     for column in ("popul", "TVnews", "selfLR", "ClinLR", "DoleLR", "PID", "age", "educ", "income", "vote"):
         assert [row[column] for row in shipped] == published[column].astype(int).tolist()
+
+
+@pytest.mark.parametrize("name", plugins("items"))
+def test_rows_are_mappings_with_the_same_columns_and_the_same_each_time(name):
+    options = recipe_of("items", name).options
+    found = built("items", name, options)
+    assert found
+    assert found == built("items", name, options)
+    assert len({tuple(row) for row in found}) == 1
+    assert all(isinstance(column, str) for column in found[0])

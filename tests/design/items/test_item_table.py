@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.studies import STUDY, resolved, written
 
-from quaver.design.items.item_table import load_items
-from quaver.design.items.table_files import read_rows
+from quaver.core.records import Item
+from quaver.design.items.item_table import NEAR_DUPLICATES, load_items, with_near_duplicates
+from quaver.design.items.table_files import Row, column_texts, read_rows
 from quaver.design.spec import StudySpec
 from quaver.design.spec.study_file import Positions
 from quaver.errors import ItemError
@@ -168,3 +169,72 @@ def test_a_column_named_by_half_a_character_is_one_error(tmp_path):
     path.write_text('{"text": "one", "lab\\ud800el": "a"}\n')
     with pytest.raises(ItemError):
         read_rows(path)
+
+
+CELLS = (
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3) | st.sampled_from([" a ", "a", "e\u0301"])
+)
+
+
+@given(st.lists(CELLS, max_size=8))
+def test_a_column_is_read_as_each_of_its_cells_is(cells):
+    rows = [Row([("label", cell)], "labels.csv", line) for line, cell in enumerate(cells, start=2)]
+    assert column_texts(rows, "label") == [row.text("label") for row in rows]
+
+
+def test_a_column_that_a_row_lacks_is_empty_there():
+    rows = [Row([("label", "a")], "labels.jsonl", 1), Row([], "labels.jsonl", 2)]
+    assert column_texts(rows, "label") == ["a", ""]
+
+
+def test_a_cell_of_several_is_an_error_that_names_its_line():
+    rows = [Row([("label", "a")], "labels.jsonl", 1), Row([("label", ["b", "c"])], "labels.jsonl", 2)]
+    with pytest.raises(ItemError) as caught:
+        column_texts(rows, "label")
+    assert str(caught.value.where).startswith("labels.jsonl:2: label")
+
+
+def near_duplicates(texts):
+    items = [Item(str(index), {}) for index in range(len(texts))]
+    return [item.groups[NEAR_DUPLICATES] for item in with_near_duplicates(items, texts)]
+
+
+TEXT = "The council votes on the new tram line on Monday evening, after months of delay."
+
+
+def test_copies_are_one_group_and_other_texts_are_none():
+    copies = [TEXT, TEXT.upper().replace(",", ""), f"  {TEXT}\n", TEXT.replace("Monday", "Friday")]
+    others = [" ".join(TEXT.split()[:8]), "Taxes fall."]
+    assert near_duplicates([*copies, *others]) == [*["text 0"] * 4, "item 4", "item 5"]
+
+
+def test_a_text_that_is_copied_often_is_one_group_whatever_word_each_copy_adds():
+    others = [f"w{at} " * 3 + f"the council votes v{at}" for at in range(200)]
+    assert near_duplicates([f"{TEXT} {at}" for at in range(200)] + others) == [
+        *["text 0"] * 200,
+        *(f"item {at}" for at in range(200, 400)),
+    ]
+
+
+def test_groups_are_numbered_by_their_first_texts():
+    assert near_duplicates(["b", "alone", "a", "A!", "b"]) == [
+        "text 0",
+        "item 1",
+        "text 1",
+        "text 1",
+        "text 0",
+    ]
+
+
+def test_the_same_texts_are_together_in_any_order():
+    texts = [f"text {number % 7}" for number in range(20)] + ["alone"]
+    there, back = near_duplicates(texts), near_duplicates(texts[::-1])[::-1]
+    together = [[there[i] == there[j] for i in range(21)] for j in range(21)]
+    assert together == [[back[i] == back[j] for i in range(21)] for j in range(21)]
+
+
+@pytest.mark.parametrize(
+    "texts", [[], [""], ["", ""], ["a", "b"], ["a", "A!"], ["\ud800 lone", "日本語のテキスト"]]
+)
+def test_odd_texts_are_taken(texts):
+    assert len(near_duplicates(texts)) == len(texts)

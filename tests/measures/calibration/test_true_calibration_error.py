@@ -65,11 +65,6 @@ def test_a_group_counts_as_its_items_do_together():
     assert min(np.divide(wide, slim)) > 1.5
 
 
-def test_wilsons_interval_counts_independent_answers():
-    (row,) = said([0.75] * 4, [1, 1, 0, 0]).curve(0.95)
-    assert [row["right_low"], row["right_high"]] == pytest.approx([0.150, 0.850], abs=5e-4)
-
-
 def test_few_units_are_said_and_too_few_have_no_interval():
     some = ece(frame_of([0.75] * 10, [True] * 5 + [False] * 5))[0]
     assert any("10 items" in text for text in some.warnings)

@@ -153,13 +153,6 @@ def test_standard_errors_are_those_of_its_curvature(fitted):
     assert [c.details["se"] for c in found[0].values()] == pytest.approx(expected[:-1], rel=0.02)
 
 
-def test_rows_may_be_in_any_order(fitted):
-    frame, found, _ = fitted
-    other, _ = fit(frame.sample(fraction=1, shuffle=True, seed=1), "correct ~ treatment + temperature")
-    for name, one in found[0].items():
-        assert other[name].value == pytest.approx(one.value, abs=1e-5)
-
-
 @pytest.mark.parametrize(
     ("frame", "why"),
     [

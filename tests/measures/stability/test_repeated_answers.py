@@ -1,7 +1,6 @@
 import polars as pl
 import pytest
 
-from quaver.errors import MeasureError
 from quaver.measures.stability.repeated_answers import answer_entropy, mode_frequency, strict_stability
 
 SAID = {("q1", "v"): "aaaa", ("q1", "w"): "aaab", ("q2", "v"): "aab-", ("q2", "w"): "bbb-"}
@@ -60,8 +59,3 @@ def test_an_item_that_never_got_a_label_is_not_stable():
         assert (found.value, found.n) == (value, 1)
         assert list(found.excluded.values()) == [1]
     assert strict_stability(frame)[0].value == 0
-
-
-def test_an_unknown_treatment():
-    with pytest.raises(MeasureError, match="not offered here"):
-        mode_frequency(FRAME, missing="wrong")

@@ -90,14 +90,6 @@ def test_two_corrected_estimates_of_the_same_items_are_compared_in_pairs():
     assert np.corrcoef(first.draws.jackknife.left, second.draws.jackknife.left)[0, 1] > 0.85
 
 
-def test_the_order_of_rows_does_not_matter():
-    frame = designed(leaning(items=500), 200, 10)
-    texts = frame.with_columns(pl.col("item").cast(pl.Categorical))
-    other = frame.sample(fraction=1, shuffle=True, seed=1)
-    first, *others = (conclusion(some, **ASKED) for some in (frame, texts, other))
-    assert all([one.value for one in some] == pytest.approx([one.value for one in first]) for some in others)
-
-
 def of_numbers(case):
     """A frame of a field of numbers, and the label set of those that occur."""
     size, drawn = len(case["x"]), case["gold"]

@@ -2,12 +2,15 @@
 
 import re
 
+import polars as pl
 import pytest
 from markupsafe import Markup
 
+from quaver.core.records import Estimate
+from quaver.report.estimate_index import Results
 from quaver.report.findings.decision import recommendations
 from quaver.report.findings.judged_model import judged_models
-from quaver.report.findings.key_results import section_sentences
+from quaver.report.findings.key_results import coder_sentences, section_sentences
 from quaver.report.findings.prompt_rows import prompt_rows
 from quaver.report.findings.quality import quality, severity
 from quaver.report.findings.verdict_card import card
@@ -114,3 +117,37 @@ def test_prompts_that_are_as_often_right_but_give_other_labels_have_rows_of_thei
     study = make(items=40, paraphrases=("plain", "rude", "kind"), answer=always)
     rows = prompt_rows(study.results(), "tiny")["rows"]
     assert [row["many"] for row in rows] == [3, 1]
+
+
+def gap(value, low, high, **cell):
+    details = {"coders": 0.6, "model": 0.6 - value}
+    where = {"model": "m", "decoding": "d", "coder": "all", **cell}
+    return Estimate("coder_agreement_gap", value, low, high, n=80, cell=where, details=details)
+
+
+def said(*estimates):
+    results = Results({"labels": {"labels": []}, "variants": []}, pl.DataFrame(), list(estimates))
+    return [sentence.striptags() for sentence in coder_sentences(results)]
+
+
+@pytest.mark.parametrize(
+    ("ends", "words"),
+    [
+        ((0.1, 0.3), "Coders agree better with each other than with the model"),
+        ((-0.3, -0.1), "Coders agree better with the model than with each other"),
+        ((-0.1, 0.3), "as far as the study can tell"),
+        ((None, None), "Coders agree with each other at an alpha of 0.60"),
+    ],
+)
+def test_a_difference_is_claimed_only_where_its_interval_excludes_none(ends, words):
+    (sentence,) = said(gap(0.2 if ends != (-0.3, -0.1) else -0.2, *ends))
+    assert words in sentence
+
+
+def test_each_model_is_named_where_there_are_several():
+    found = said(gap(0.2, 0.1, 0.3), gap(0.0, -0.1, 0.1, model="other"))
+    assert ["“m”" in found[0], "“other”" in found[1]] == [True, True]
+
+
+def test_without_coders_nothing_is_said():
+    assert said() == []

@@ -43,9 +43,6 @@ def one(measure, value, **more):
     return Estimate(measure, value, *ends, confidence_level=0.95, n=5, **more)
 
 
-TWO = [one("accuracy", 0.5, cell={"model": HOSTILE}), one("accuracy", 0.6, cell={"model": "other"})]
-
-
 def every_source():
     measures = [registry.load("measures", name).source for name in registry.names("measures")]
     return [*measures, *(getattr(agreement, name).source for name in agreement.__all__)]

@@ -3,9 +3,9 @@
 import random
 from functools import cache
 
+import polars as pl
 import pytest
-
-import quaver
+from tests.studies import checked
 
 LABELS = ("favor", "against", "none")
 SHAPES = (
@@ -38,8 +38,8 @@ def model(shape, share, seed):
 
 
 def verdict(to, annotate, **options):
-    given = {"labels": LABELS, "prompts": 3, "repeats": 1, "yes": True, "to": to, **options}
-    return quaver.check(texts(), model=annotate, **given).verdict
+    given = {"labels": LABELS, "prompts": 3, "repeats": 1, "to": to, **options}
+    return checked(texts(), model=annotate, **given).verdict
 
 
 def test_a_model_that_thinks_aloud_has_the_verdict_of_its_labels(tmp_path):
@@ -80,16 +80,13 @@ def test_fields_and_scores_have_no_such_report(tmp_path):
         }
         for number, text in enumerate(texts(12))
     ]
-    import polars as pl
-
     answer = '{"tone": "calm", "topics": ["tax"]}'
-    found = quaver.check(
+    found = checked(
         pl.DataFrame(rows),
         fields=["tone", "topics"],
         model=lambda text, prompt: answer,
         prompts=2,
         repeats=1,
-        yes=True,
         to=tmp_path / "fields",
     )
     assert found.verdict.reading == ""

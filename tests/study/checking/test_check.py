@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from tests.spreadsheets import write_xlsx
+from tests.studies import checked
 
 import quaver
 from quaver.cli.main import main
@@ -75,18 +76,6 @@ def prepared(data, **said_of_it):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("annotate", "kind"),
-    [(lambda: good, "use"), (unstable, "do not use"), (lambda: unreadable, "do not use")],
-)
-def test_planted_annotators_in_python(texts, annotate, kind):
-    found = quaver.check(texts, gold="stance", model=annotate())
-    assert found.verdict.kind == kind
-    assert found.report.read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert [str(line) in str(found) for line in found.verdict.lines] == [True] * 3
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
     ("name", "verdict"), [("good", "You can use"), ("unstable", "Do not use"), ("unreadable", "Do not use")]
 )
 def test_planted_annotators_at_the_prompt(texts, monkeypatch, capsys, name, verdict):
@@ -132,14 +121,14 @@ def test_labels_that_follow_their_order_are_asked_in_several_orders(texts):
     def last(text, prompt):
         return good(text, prompt) if int(text[-2]) % 2 else max(LABELS, key=prompt.rfind)
 
-    found = quaver.check(texts, gold="stance", model=last, prompts=4).verdict
+    found = checked(texts, gold="stance", model=last, prompts=4).verdict
     (one,) = found.recommendations
     assert (found.kind, one.reason, found.step) == ("do not use", "moved by order", "vote over orders")
 
 
 @pytest.mark.parametrize("instruction", [None, "Is the author for or against?"])
 def test_prompts_that_only_open_otherwise_are_no_other_words(texts, instruction):
-    found = quaver.check(texts, gold="stance", model=good, prompts=4, instruction=instruction)
+    found = checked(texts, gold="stance", model=good, prompts=4, instruction=instruction)
     assert ("none of them rewords the instruction" in found.verdict.verdict) == (instruction is not None)
 
 
@@ -149,7 +138,7 @@ def test_a_text_on_which_the_function_raises_is_in_the_verdict(texts):
             raise ValueError("cannot read this")
         return good(text, prompt)
 
-    (found,) = quaver.check(texts, gold="stance", model=strict, prompts=4).verdict.recommendations
+    (found,) = checked(texts, gold="stance", model=strict, prompts=4).verdict.recommendations
     (failed,) = (one for one in found.unvouched if one.measure == "failed_calls")
     assert (failed.details["items"], failed.n) == (1, 30)
 
@@ -158,10 +147,10 @@ def test_a_function_with_a_prompt_of_its_own_is_asked_again_only(texts):
     def own(text):
         return good(text, "")
 
-    found = quaver.check(texts, gold="stance", model=own)
+    found = checked(texts, gold="stance", model=own)
     assert found.study.experiment.calls == 30 * 5
     assert found.verdict.kind in ("use", "use one prompt only")
-    other = quaver.check(texts, gold="stance", model=lambda text: "favor", to="other")
+    other = checked(texts, gold="stance", model=lambda text: "favor", to="other")
     identities = {one.study.source.models.popitem()[1].identity() for one in (found, other)}
     assert len(identities) == 2, "two functions are two models"
 
@@ -174,11 +163,11 @@ def test_the_same_check_asks_nothing_twice(texts):
         asked.append(text)
         return good(text, prompt)
 
-    quaver.check(texts, gold="stance", model=counting, prompts=2)
+    checked(texts, gold="stance", model=counting, prompts=2)
     assert len(asked) == 30 * 2 * 2
-    quaver.check(texts, gold="stance", model=counting, prompts=2)
+    checked(texts, gold="stance", model=counting, prompts=2)
     assert len(asked) == 30 * 2 * 2
-    quaver.check(texts, gold="stance", model=counting, prompts=3)
+    checked(texts, gold="stance", model=counting, prompts=3)
     assert len(asked) == 30 * 3 * 2, "one more prompt asks for that prompt only"
 
 
@@ -187,18 +176,18 @@ def test_the_same_check_asks_nothing_twice(texts):
 
 @pytest.mark.long
 def test_a_list_of_texts_and_a_frame(texts):
-    found = quaver.check([text for text, _ in TEXTS], labels=LABELS, model=good, prompts=2)
+    found = checked([text for text, _ in TEXTS], labels=LABELS, model=good, prompts=2)
     assert found.file == Path("check/study.yaml")
     assert len(quaver.Study.open("check", functions={"good": good}).experiment.items) == 30
     frame = pl.DataFrame(TEXTS, schema=["my text", "gold"], orient="row")
-    found = quaver.check(frame, model=good, prompts=2, to="of-frame")
+    found = checked(frame, model=good, prompts=2, to="of-frame")
     assert found.verdict.kind != "do not use"
     assert found.study.spec.items.text == {"text": "{{ item['my text'] }}"}
 
 
 def test_a_spreadsheet_is_checked_where_it_lies(tmp_path):
     path = write_xlsx(tmp_path / "texts.xlsx", [["My tweet", "Gold"], *TEXTS])
-    found = quaver.check(path, model=good, prompts=2)
+    found = checked(path, model=good, prompts=2)
     assert found.file == tmp_path / "texts-check" / "study.yaml"
     assert found.study.spec.items.source == "../texts.xlsx"
     assert found.verdict.kind == "use"
@@ -226,7 +215,7 @@ def test_what_most_coders_say_is_the_true_label(tmp_path):
         {"text": text, "anna": gold, "ben": gold.upper(), "cleo": "none" if n % 5 else gold}
         for n, (text, gold) in enumerate(TEXTS)
     ]
-    found = quaver.check(rows, coders=["anna", "ben", "cleo"], labels=LABELS, model=good, to=tmp_path / "a")
+    found = checked(rows, coders=["anna", "ben", "cleo"], labels=LABELS, model=good, to=tmp_path / "a")
     assert [item.gold for item in found.study.experiment.items] == [gold for _, gold in TEXTS]
     assert found.verdict.kind == "use"
 
@@ -260,7 +249,7 @@ def test_texts_with_a_true_label_are_asked_about_beside_those_that_are_drawn(tex
     bare.write_text("\n".join(row.rsplit(",", 1)[0] for row in rows), encoding="utf-8")
     texts.write_text("\n".join(rows), encoding="utf-8")
     options = {"model": good, "prompts": 2, "n": 10, "labels": LABELS}
-    found = quaver.check(texts, **options)
+    found = checked(texts, **options)
     items = found.study.experiment.items
     drawn, beside = ([item for item in items if item.beside is one] for one in (False, True))
     assert len(drawn) == 10
@@ -273,7 +262,7 @@ def test_texts_with_a_true_label_are_asked_about_beside_those_that_are_drawn(tex
     )
     (right,) = found.study.measure("accuracy", by=["model"])
     assert right.n == 6
-    plain = quaver.check(bare, **options).study
+    plain = checked(bare, **options).study
     assert [item.id for item in plain.experiment.items] == [item.id for item in drawn]
     for name in ("inter_pss", "label_shares", "compliance"):
         own, others = found.study.measure(name), plain.measure(name)

@@ -90,16 +90,6 @@ def test_a_budget_of_tokens_holds_over_all_runs(tmp_path):
     assert study(tmp_path, "budget: {tokens: 200}\n").run().ended == "finished"
 
 
-def test_a_budget_of_money_needs_a_price_and_is_kept(tmp_path):
-    with pytest.raises(SpecError, match="price of the model 'fake'"):
-        study(tmp_path, "budget: {money: 1}\n").run()
-    priced = ", price: {input: 1000, output: 10000}"  # 0.02 dollars a call
-    outcome = study(tmp_path, "budget: {money: 0.5}\n", priced).run()
-    assert outcome.ended == "money"
-    assert outcome.money == pytest.approx(0.02 * outcome.done)
-    assert 0.5 - 0.14 < outcome.money <= 0.5
-
-
 @pytest.mark.parametrize("cap", ["calls: 10", "tokens: 50", "money: 0.01"])
 def test_a_cap_below_what_is_spent_is_an_error(tmp_path, cap):
     priced = ", price: {input: 1000, output: 1000}"

@@ -5,6 +5,7 @@ import random
 from hashlib import blake2b
 
 import polars as pl
+from tests.studies import checked
 
 import quaver
 
@@ -29,9 +30,9 @@ def test_texts_unlike_those_labelled_by_hand_need_a_person(tmp_path):
         writer = csv.writer(file)
         writer.writerow(["id", "post", "stance"])
         writer.writerows([*row, row[1].split()[1] if row[0] in hand else ""] for row in rows)
-    checked = quaver.check(path, text="post", gold="stance", labels=LABELS, model=model)
-    assert checked.study.verdict().recommendations[0].reason == "chosen texts"
-    labels = quaver.label(path, check=checked.study.folder, model=model, out=tmp_path / "out.csv").table
+    check = checked(path, text="post", gold="stance", labels=LABELS, model=model)
+    assert check.study.verdict().recommendations[0].reason == "chosen texts"
+    labels = quaver.label(path, check=check.study.folder, model=model, out=tmp_path / "out.csv").table
     truth = {str(number): text.split()[1] for number, text in rows}
     labels = labels.with_columns(truth=pl.col("item").cast(pl.String).replace_strict(truth))
     wrong = labels.filter(pl.col("label") != pl.col("truth"))

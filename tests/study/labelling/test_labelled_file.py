@@ -6,11 +6,9 @@ import json
 import sys
 import zipfile
 
-import pandas as pd
 import polars as pl
 import pytest
 import xlsxwriter
-from tests.spreadsheets import write_ods
 
 from quaver.core.transaction import changing
 from quaver.design.items.table_files import read_rows
@@ -66,15 +64,6 @@ def test_json_lines_keep_their_spelling(tmp_path):
     assert [json.loads(line)["label"] for line in found.splitlines() if line] == ["é", None]
 
 
-def test_parquet_gains_columns(tmp_path):
-    path = tmp_path / "t.parquet"
-    frame = pl.DataFrame({"text": ["one", "two"], "day": pl.Series([1, 2]).cast(pl.Date)})
-    frame.write_parquet(path)
-    found = pl.read_parquet(labelled(path, ["a", None]))
-    assert found.drop("label").equals(frame)
-    assert found["label"].to_list() == ["a", None]
-
-
 TABLE = pl.DataFrame(
     {"id": ["01", "b", "c"], "n": [1, None, 3], "x": [0.5, 2.0, None], "text": ["é, ö", 'a "b"', "=1+1"]}
 )
@@ -95,35 +84,6 @@ def _written_as(ending, path):
         TABLE.write_ndjson(path)
     else:
         TABLE.write_csv(path, separator="\t" if ending == ".tsv" else ",")
-
-
-READERS = {
-    ".csv": lambda path: [pl.read_csv(path, infer_schema_length=0), pd.read_csv(path, dtype=str)],
-    ".tsv": lambda path: [pl.read_csv(path, separator="\t"), pd.read_csv(path, sep="\t")],
-    ".csv.gz": lambda path: [pl.read_csv(path), pd.read_csv(path)],
-    ".jsonl": lambda path: [pl.read_ndjson(path), pd.read_json(path, lines=True)],
-    ".json": lambda path: [pd.DataFrame(json.loads(path.read_text())["rows"])],
-    ".parquet": lambda path: [pl.read_parquet(path), pd.read_parquet(path)],
-    ".sav": lambda path: [pd.read_spss(path), pd.read_spss(path, convert_categoricals=False)],
-    ".dta": lambda path: [pd.read_stata(path), pd.read_stata(path, convert_categoricals=False)],
-}
-
-
-@pytest.mark.parametrize("ending", READERS)
-def test_the_copy_is_the_table_with_a_column_more(ending, tmp_path):
-    """Whoever reads both, with the types, labels and index that the reader finds."""
-    path = tmp_path / f"t{ending}"
-    _written_as(ending, path)
-    copy = labelled(path, ["for", None, "against"])
-    assert copy.name == f"t-labelled{ending}"
-    for before, after in zip(READERS[ending](path), READERS[ending](copy), strict=True):
-        assert [*after.columns] == [*before.columns, "label"]
-        if isinstance(before, pl.DataFrame):
-            assert after.drop("label").equals(before)
-        else:
-            pd.testing.assert_frame_equal(after.drop(columns="label"), before)
-    given = [row.text("label") for row in read_rows(copy)]
-    assert given == ["for", "", "against"]
 
 
 def test_a_label_has_the_codes_of_the_variable_whose_labels_it_has(tmp_path):
@@ -152,14 +112,6 @@ def test_lines_of_text_become_a_table(tmp_path):
     found = labelled(path, ["a", "b"])
     assert found.name == "t-labelled.csv"
     assert list(csv.reader(found.open(newline=""))) == [["text", "label"], ["one, and", "a"], ["'=two", "b"]]
-
-
-def test_an_ods_file_becomes_a_table_of_its_cells(tmp_path):
-    path = write_ods(tmp_path / "t.ods", {"empty": [], "data": [("id", "text"), (1, "=one"), (2, "two")]})
-    found = labelled(path, ["a", None])
-    assert found.name == "t-labelled.csv"
-    rows = list(csv.reader(found.open(newline="")))
-    assert rows == [["id", "text", "label"], ["1", "'=one", "a"], ["2", "two", ""]]
 
 
 def test_a_column_that_is_called_label_stays(tmp_path):

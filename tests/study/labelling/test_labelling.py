@@ -196,13 +196,6 @@ def test_edits_of_the_labelled_copy_are_not_written_over(again):
     assert (labelled(again, out="other.csv").file, copy.read_text()) == (Path("other.csv"), "mine")
 
 
-def test_texts_without_a_file_come_back_as_a_table(texts):
-    frame = pl.read_csv(texts)
-    found = labelled(frame)
-    assert found.file is None
-    assert found.table["item"].to_list() == frame["id"].to_list()
-
-
 def test_labels_of_any_study_by_model_and_prompt(again):
     study = labelled(again, votes=4).study
     whole, one = study.labels(), study.labels(variants=[study.experiment.variants[1].id])
@@ -343,34 +336,6 @@ def test_no_share_of_wrong_labels_is_an_error(texts, error):
 
 
 # ------------------------------------------------------------------------- the command
-
-
-def test_the_command_goes_on_from_a_check(texts, monkeypatch, capsys):
-    Path("own.py").write_text("def answer(text, prompt):\n    return text.split('@')[1]\n", encoding="utf-8")
-    monkeypatch.syspath_prepend(str(Path.cwd()))
-    monkeypatch.setattr(
-        sys,
-        "argv",
-        [
-            "quaver",
-            "label",
-            "texts.csv",
-            "--function",
-            "own:answer",
-            "--gold",
-            "stance",
-            "--n",
-            "60",
-            "--prompts",
-            "4",
-        ],
-    )
-    with pytest.raises(SystemExit) as end:
-        main()
-    said = capsys.readouterr().out
-    assert end.value.code == 0
-    assert "Wrote texts-labelled.csv" in said
-    assert cells(Path("texts-labelled.csv"))["label"].null_count() == 0
 
 
 def test_what_to_do_next_names_the_function_and_can_be_typed(texts, monkeypatch, capsys):

@@ -1,7 +1,6 @@
 """Columns written into a spreadsheet, and everything that was there left as it was."""
 
 import zipfile
-from datetime import date, datetime
 
 import polars as pl
 import pytest
@@ -15,17 +14,6 @@ from quaver.design.items.spreadsheet_files import sheets_of
 from quaver.errors import ItemError
 from quaver.study.labelling.spreadsheet_edits import write_spreadsheet
 
-HEADS = ("label", "agreement")
-ROWS = {2: ("=1+1", 0.75), 3: ("a <b> & “c”\nd  e", None), 5: (" קול", 1)}
-TABLE = [
-    ("id", "day", "text"),
-    (1, date(2024, 2, 29), "=SUM(A1:A2)"),
-    (12345678901234, None, "ثلاثة"),
-    (None, None, None),
-    (3, date(1999, 12, 31), "two\nlines"),
-]
-OTHER = [("keep", "me"), (0.1, datetime(2020, 1, 2, 3, 4))]
-
 
 def cells(path, sheet):
     """Every cell of a sheet, as another program reads it."""
@@ -37,17 +25,6 @@ def edited(source, sheet, heads, rows):
     target = source.with_stem("edited")
     write_spreadsheet(source, target, sheet, heads, rows)
     return target
-
-
-def test_new_columns_stand_beside_the_others_and_nothing_else_changes(tmp_path):
-    source = write_xlsx(tmp_path / "t.xlsx", {"Données": TABLE, "other": OTHER})
-    found = edited(source, "Données", HEADS, ROWS)
-    before, after = cells(source, "Données"), cells(found, "Données")
-    assert [row[:3] for row in after] == before
-    new = [row[3:] for row in after]
-    assert new == [HEADS, ("=1+1", "0.75"), ("a <b> & “c”\nd  e", None), (None, None), (" קול", "1")]
-    assert cells(found, "other") == cells(source, "other")
-    assert CalamineWorkbook.from_path(found).sheet_names == ["Données", "other"]
 
 
 def test_the_sheet_that_is_read_is_the_one_that_is_labelled(tmp_path):

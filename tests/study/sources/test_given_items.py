@@ -1,9 +1,6 @@
 """A study whose items were given as data: its folder opens, and goes on, without them."""
 
 import re
-import sqlite3
-import time
-from contextlib import closing
 
 import polars as pl
 import pytest
@@ -134,19 +131,3 @@ def test_kept_rows_without_an_item_or_a_prompt_are_made_again(tmp_path, column):
     damaged = pl.read_parquet(kept)
     damaged.with_columns(pl.lit(None, damaged.schema[column]).alias(column)).write_parquet(kept)
     assert quaver.Study.open(tmp_path / "s").annotations().equals(frame)
-
-
-def test_annotations_that_cannot_be_made_leave_the_old_ones_and_nothing_else(tmp_path):
-    one = opened(tmp_path / "s", FRAME)
-    one.run()
-    one.annotations()
-    kept = tmp_path / "s" / "annotations.parquet"
-    before = kept.read_bytes()
-    with closing(sqlite3.connect(tmp_path / "s" / "responses.db")) as db, db:
-        db.execute("UPDATE responses SET text = 'other' WHERE id = 2")
-    for _ in range(5):
-        with pytest.raises(QuaverError):
-            one.rescore(["exact"])
-    time.sleep(0.2)  # what a library opens later in a thread of its own
-    assert kept.read_bytes() == before
-    assert [file.name for file in kept.parent.glob("annotations*")] == [kept.name]

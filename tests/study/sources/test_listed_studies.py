@@ -91,12 +91,6 @@ def test_a_function_for_a_model_that_no_study_has_is_refused(tmp_path):
         quaver.open_studies(written(tmp_path), functions={"other": annotator})
 
 
-PROMPTS = """\
-shared: {prompt: {instruction: "Label this."}}
-studies: {colour: {task: {labels: [red, blue]}}}
-"""
-
-
 def test_the_commands_take_each_study_in_turn(tmp_path, monkeypatch):
     path = written(tmp_path)
     monkeypatch.chdir(tmp_path)
