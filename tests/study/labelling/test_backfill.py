@@ -2,8 +2,10 @@
 
 import polars as pl
 import pytest
+from tests.local_engines import JsonServer
 from tests.study.labelling.test_labelling import by_hand, labelled, share, truth, written
 
+import quaver
 from quaver.errors import QuaverError
 
 ASKED = []
@@ -53,6 +55,30 @@ def test_what_the_second_model_said_is_not_asked_again(texts):
     again = labelled(texts, first, backfill=second, anyway=True)
     assert len(ASKED) == asked
     assert "second" in set(again.table["labelled_by"])
+
+
+def test_the_study_file_may_name_the_second_model(texts):
+    def reply(path, body):
+        if body is None:
+            return {"data": [{"id": "small"}]}
+        ASKED.append(body["messages"][-1]["content"])
+        message = {"role": "assistant", "content": "none"}
+        return {"model": "small", "choices": [{"index": 0, "finish_reason": "stop", "message": message}]}
+
+    folder = labelled(texts, first, anyway=True).study.folder.parent
+    server = JsonServer(reply)
+    entry = f"{{name: other, use: openai_compatible, model: small, base_url: {server.url}/v1}}"
+    study = folder / "study.yaml"
+    study.write_text(f"{study.read_text()}backfill: {entry}\n")
+    try:
+        found = quaver.label(texts, check=folder, model=first, anyway=True, yes=True)
+    finally:
+        server.close()
+    filled = found.table.filter(labelled_by="other")
+    refused = [text for text in pl.read_csv(texts)["tweet"] if share(text) < 0.2]
+    assert {*filled["label"]} == {"none"}
+    assert len({text for text in refused for prompt in ASKED if text in prompt}) == len(refused)
+    assert "other was asked" in dict(found.notes)["Second model"]
 
 
 def test_where_every_text_has_a_label_no_second_model_is_asked(texts):

@@ -85,6 +85,8 @@ class StudySpec(Part):
         examples=[[{"name": "smollm2", "use": "llamacpp", "model": "smollm2-135m-instruct"}]]
     )
     """The models to ask."""
+    backfill: ModelSpec | None = Field(None, examples=["anthropic/claude-sonnet-4-5"])
+    """A second model, which `quaver label` asks about the texts to which the first gives no label."""
     decoding: dict[Name, DecodingSpec] = Field(
         {"greedy": DecodingSpec()},
         examples=[{"greedy": {"temperature": 0}, "hot": {"temperature": [0.7, 1], "repeats": 5}}],

@@ -324,6 +324,7 @@ NOT_ASKED = (
     "prompt",
     "variants",
     "models",
+    "backfill",
     "decoding",
     "repeats",
     "evaluators",

@@ -35,7 +35,7 @@ class Backfill:
 
     Args:
         study: The study of all texts, which has been asked.
-        model: The second model, as `LabelOptions` has it.
+        model: The second model, as `LabelOptions` has it; None for that of the study file.
 
     Attributes:
         gaps: A row for each of these texts (and field), with the most frequent status of its answers.
@@ -75,8 +75,9 @@ class Backfill:
         name = f"{path.stem}/{name_of_items(content)}"
         path.with_suffix("").mkdir(exist_ok=True)
         replace_bytes(path.with_name(path.stem) / name_of_items(content), content)
-        entry, functions = model_entry(self._model)
         document: Any = read_yaml(home)
+        own, model = document.pop("backfill", None), self._model
+        entry, functions = (own, {}) if model is None else model_entry(model)
         document["name"] = f"{document['name']}, second model"
         document["models"] = [entry]
         document["items"] = {"source": name, "id": _ID, "text": document["items"]["text"]}

@@ -228,7 +228,8 @@ class Labelling:
     @cached_property
     def second(self) -> Study | None:
         """The study that asks a second model; None without one, or where every text has a label."""
-        if not self.options["backfill"] or self.backfill.gaps.is_empty():
+        asked = self.options["backfill"] or self.study.spec.backfill
+        if not asked or self.backfill.gaps.is_empty():
             return None
         return self.backfill.study(self._left_of_budget(self.check, self.study))
 
