@@ -27,7 +27,9 @@ from typing import Any
 
 import numpy as np
 
-from quaver.correction.estimators import (
+from quaver.estimation.jackknife import one_thread
+from quaver.estimation.regression import solved
+from quaver.measures.corrected.estimators import (
     Corrected,
     GoldRegression,
     corrected,
@@ -35,8 +37,6 @@ from quaver.correction.estimators import (
     few_events,
     gold_alone,
 )
-from quaver.estimation.jackknife import one_thread
-from quaver.estimation.regression import solved
 
 PROMPTS = 8
 KINDS = ("share", "difference", "slope")

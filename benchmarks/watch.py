@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quaver.core.records import Response, Token
-from quaver.sequential.drift_evidence import Moved
 from quaver.watch.drift import SHARES, Drift, reached
+from quaver.watch.drift_evidence import Moved
 from quaver.watch.occasions import Canary, CanaryAnswer, CanaryOptions
 
 OPTIONS = CanaryOptions()

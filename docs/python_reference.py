@@ -41,7 +41,7 @@ GROUPS = (
         ("check", "Check", "Study", "open_studies"),
         (
             "quaver.study.checking.check_options.CheckOptions",
-            "quaver.study.collection.study_variants.StudyVariants",
+            "quaver.study.collection.study_run.StudyVariants",
             "quaver.study.collection.forecast.Forecast",
             "quaver.study.gold_sample.study_gold.StudyGold",
             "quaver.study.gold_sample.gold_options.GoldOptions",
@@ -82,7 +82,7 @@ GROUPS = (
         "Pack and verify a study",
         "One archive with everything in it, and the command that makes again what follows from the answers.",
         ("bundle", "verify"),
-        ("quaver.bundles.outcome.Verification",),
+        ("quaver.bundles.packed_design.Verification",),
     ),
     Group(
         "results",

@@ -18,8 +18,8 @@ import numpy as np
 import polars as pl
 
 from quaver.acceptance.selection import Candidates, select
-from quaver.correction.estimators import corrected, ends, gold_alone, of_mean
 from quaver.estimation.jackknife import one_thread
+from quaver.measures.corrected.estimators import corrected, ends, gold_alone, of_mean
 
 GOLD, CHECKED, PROMISE = 200, 300, 0.10
 

@@ -4,13 +4,13 @@ import sqlite3
 from contextlib import closing
 
 import pytest
+from quaver.collect.store.store_copy import copy_store
 from tests.batches.cases import CASES, World, document, world
 from tests.batches.farm import DAY
 from tests.batches.reaching import Answer, Broken
 
 from quaver.collect.store.batch_rows import StoredBatches
 from quaver.collect.store.response_store import Store
-from quaver.collect.store.store_copy import copy_store
 from quaver.errors import ModelError, RateLimited, SpecError
 from quaver.study.collection.forecast import in_dollars
 from quaver.study.session import Study

@@ -11,8 +11,8 @@ import jsonschema
 import pytest
 from tests.cli.commands import FUNCTIONS
 
-from quaver.cli.document_schemas import document_schema
 from quaver.cli.main import COMMANDS, main
+from quaver.cli.sharing import document_schema
 
 PAGE = Path(__file__).parents[2] / "docs" / "pipelines.md"
 SAME = ("--function", "same=functions:same")

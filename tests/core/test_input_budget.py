@@ -40,7 +40,7 @@ OWN = {
     "bundles/packing.py": "a temporary folder of files that were just made",
     "bundles/redaction.py": "a temporary folder of files that were just made",
     "cli/checking.py": "part of the package",
-    "cli/document_schemas.py": "part of the package",
+    "cli/sharing.py": "part of the package",
     "collect/store/store_lock.py": "the number of a process",
     "design/items/built_in.py": "part of the package",
     "design/spec/json_schema.py": "the schema that an editor is shown, before it is written anew",

@@ -19,7 +19,7 @@ from quaver.bundles.derived_files import (
 )
 from quaver.bundles.redaction import Texts, covariates, refuse_texts, texts_of
 from quaver.bundles.verification import verify
-from quaver.collect.store.store_copy import copy_store, copy_store_without
+from quaver.collect.store.read_only import copy_store, copy_store_without
 from quaver.core.arguments import guarded
 from quaver.core.label_values import fields_in
 from quaver.core.number_format import count

@@ -15,8 +15,7 @@ from quaver.bundles.derived_files import (
     table_difference,
     write_derived,
 )
-from quaver.bundles.outcome import Verification
-from quaver.bundles.packed_design import compare_design
+from quaver.bundles.packed_design import Verification, compare_design
 from quaver.core.annotations import ANNOTATION_COLUMNS, EVIDENCE_COLUMNS, FIELD, GOLD_COLUMNS
 from quaver.core.arguments import guarded
 from quaver.core.number_format import count

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import tomllib
+from collections.abc import Mapping
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Final, Literal
 
 import typer
 
@@ -26,6 +29,7 @@ from quaver.cli.command_options import (
 )
 from quaver.cli.console import give, give_each, gives, printer, say, screen, show_published, table
 from quaver.cli.run_display import phase
+from quaver.errors import UnknownName
 
 Form = Literal["markdown", "latex", "html"]
 """A format that papers are written in."""
@@ -288,10 +292,61 @@ def schema_command(command: NameArgument = None) -> None:
       quaver schema check
     """
     if command is not None:
-        from quaver.cli.document_schemas import document_schema
-
         print(json.dumps(document_schema(command), indent=2))
         return
     from quaver.design.spec.json_schema import json_schema
 
     print(json.dumps(json_schema(), indent=2))
+
+
+_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+
+_SEVERAL: Final = {
+    "studies": ("variants", "plan", "run", "status", "report"),
+    "fields": ("accept", "paper"),
+}
+"""The key under which a command gives one object for each study of a list, or each field of a task."""
+
+
+def document_schema(command: str) -> dict[str, Any]:
+    """The JSON Schema of what a command prints with ``--json``.
+
+    >>> document_schema("export")["properties"]["calls"]
+    {'type': 'integer', 'description': 'calls in it'}
+    """
+    documents = _documents()
+    names = {*documents} - {"part"}
+    if command not in names:
+        raise UnknownName("command", command, names, where="quaver schema")
+    own = _object(documents[command])
+    for key, commands in _SEVERAL.items():
+        if command in commands:
+            named = {"type": "object", "additionalProperties": own}
+            own = {"anyOf": [own, {"type": "object", "properties": {key: named}, "required": [key]}]}
+    return {"$schema": _DIALECT, "title": f"quaver {command} --json", **own}
+
+
+@cache
+def _documents() -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("documents.toml").read_text(encoding="utf-8"))
+
+
+def _object(keys: Mapping[str, str]) -> dict[str, Any]:
+    """The schema of an object with these keys."""
+    properties = {}
+    for key, written in keys.items():
+        kind, _, text = written.partition("  ")
+        properties[key.rstrip("?")] = {**_typed(kind), "description": text}
+    required = [key for key in keys if not key.endswith("?")]
+    return {"type": "object", "properties": properties, "required": required}
+
+
+def _typed(kind: str) -> dict[str, Any]:
+    """The schema of a type."""
+    if kind.endswith("?"):
+        return {"anyOf": [_typed(kind[:-1]), {"type": "null"}]}
+    if kind.endswith("[]"):
+        return {"type": "array", "items": _typed(kind[:-2])}
+    if kind in _documents()["part"]:
+        return _object(_documents()["part"][kind])
+    return {} if kind == "any" else {"type": kind}

@@ -20,6 +20,7 @@ from quaver.comparison.alignment import (
     in_common,
     labels_in_common,
     made_alike,
+    modal_labels,
     occurring_on_both,
     strings_of,
 )
@@ -31,7 +32,6 @@ from quaver.comparison.bounds import (
     of_family,
     read_bounds,
 )
-from quaver.comparison.change_clusters import in_groups
 from quaver.comparison.comparison_result import Comparison
 from quaver.comparison.difference_verdict import LOSS, MARGIN, Bound, Verdict, verdict_on
 from quaver.core.annotations import FIELD
@@ -40,6 +40,7 @@ from quaver.core.column_names import column_among
 from quaver.core.label_values import single_labels
 from quaver.core.records import Estimate, LabelSet
 from quaver.core.rows import measure_of
+from quaver.core.seeds import derive
 from quaver.errors import MeasureError, QuaverError, UnknownName
 from quaver.estimation.coded_columns import Gathered
 from quaver.estimation.declaration import Measure
@@ -47,7 +48,10 @@ from quaver.estimation.estimands import ORIGINAL
 from quaver.estimation.intervals import adjusted
 from quaver.estimation.jackknife import Resampling
 from quaver.estimation.paired_differences import paired_differences
+from quaver.measures.validity.item_clusters import item_clusters
+from quaver.report.findings.quality import clusters
 from quaver.study.analysis.annotation_frame import first_evaluator
+from quaver.study.analysis.hidden_clusters import item_columns
 from quaver.study.analysis.study_measures import measurements
 from quaver.study.collection.study_status import answered_calls
 from quaver.study.session import Study
@@ -379,3 +383,58 @@ def by_field(before: Study, after: Study, begin: Callable[[Study, Study, Mapping
     if before is not after:
         names = called(before, after), called(after, before)
     return Comparison(*names, items=items, left_out=left_out, notes=notes), pairs
+
+
+def in_groups(pair: Pair, study: Study, notes: list[str]) -> Pair:
+    """A pair whose intervals resample the groups of items that change together, if there are any.
+
+    Whether an item is lost, gained, changed or the same is screened by `item_clusters`, over the columns of
+    the items. What is found goes to ``notes``, in words.
+    """
+    if study.spec.group is not None or (table := item_columns(study.source)).width == 1:
+        return pair
+    judged, seed = pair.judged, derive(study.spec.seed, "permutations", "changes")
+    widest = next(iter(clusters(item_clusters(_moves(judged), table, seed=seed))), None)
+    if widest is None:
+        return pair
+    column = widest.cell["column"]
+    alone = pl.concat_str(pl.lit("of its own: "), "item")
+    groups = table.select("item", pl.coalesce(column, alone).alias(column))
+    before, after = (
+        frame.drop(column, strict=False).join(groups, on="item", how="left", maintain_order="left")
+        for frame in (pair.before, pair.after)
+    )
+    notes.append(
+        f"Items of one {column} change together (design effect {widest.details['effect']:.1f}): intervals "
+        f"resample its {widest.details['groups']:,} groups, as if the study declared `group: {column}`."
+    )
+    asked, family = (_resampling(measurements, column) for measurements in (pair.asked, pair.family))
+    return replace(pair, before=before, after=after, asked=asked, family=family)
+
+
+def _resampling(measurements: Sequence[Measurement], column: str) -> list[Measurement]:
+    """The measures, whose intervals resample groups where they resampled items."""
+    return [
+        measurement._replace(options={**measurement.options, "group": column})
+        if "group" in measurement.options
+        else measurement
+        for measurement in measurements
+    ]
+
+
+def _moves(pair: Pair) -> pl.DataFrame:
+    """What became of each item in each cell, as a label."""
+    both = modal_labels(pair)
+    gold = pair.before.group_by("item").agg(
+        pl.col("gold").first() if "gold" in pair.before.columns else pl.lit(None, pl.String).alias("gold")
+    )
+    move = (
+        pl.when(pl.col("before").eq_missing(pl.col("after")))
+        .then(pl.lit("same"))
+        .when(pl.col("before") == pl.col("gold"))
+        .then(pl.lit("lost"))
+        .when(pl.col("after") == pl.col("gold"))
+        .then(pl.lit("gained"))
+        .otherwise(pl.lit("changed"))
+    )
+    return both.join(gold, on="item", how="left").select("item", move.alias("label"))

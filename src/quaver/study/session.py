@@ -22,9 +22,8 @@ from quaver.errors import QuaverError, UnknownName
 from quaver.report.findings.quality import Quality
 from quaver.study.analysis.annotation_frame import annotations_of, rescore, scan
 from quaver.study.collection.forecast import Forecast
-from quaver.study.collection.study_run import planned, run, watching_in_notebook
+from quaver.study.collection.study_run import StudyVariants, planned, run, watching_in_notebook
 from quaver.study.collection.study_status import StudyStatus, status
-from quaver.study.collection.study_variants import StudyVariants
 from quaver.study.sources.opening import list_of_studies, open_checked, studies_in
 from quaver.study.sources.study_file_source import asking
 from quaver.study.sources.study_plugins import Annotate

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 from quaver.core.number_format import count
-from quaver.sequential.drift_evidence import Floats, Moved, lasting_difference
+from quaver.watch.drift_evidence import Floats, Moved, lasting_difference
 from quaver.watch.occasions import Canary, CanaryAnswer
 
 Aspect = Literal["labels", "log-probabilities", "answers", "refusals"]

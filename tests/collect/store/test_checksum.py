@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from tests.collect.fakes import answers, opened, request
 from tests.collect.store.test_response_store import WHOLE
 
+from quaver.collect.store.read_only import copy_store, copy_store_without
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import SUMMED, add_checksums, checksum
 from quaver.collect.store.spill import receipt
-from quaver.collect.store.store_copy import copy_store, copy_store_without
 from quaver.core.records import Response
 from quaver.errors import StoreError
 

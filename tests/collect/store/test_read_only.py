@@ -13,11 +13,10 @@ from tests.cli.commands import quaver
 from tests.collect.fakes import answers, opened, request
 
 from quaver.collect.store import database, read_only
-from quaver.collect.store.read_only import open_to_read
+from quaver.collect.store.read_only import copy_store, open_to_read
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.reuse import Elsewhere
 from quaver.collect.store.spill import receipt
-from quaver.collect.store.store_copy import copy_store
 from quaver.collect.store.store_lock import sole_writer
 from quaver.core.records import Response
 from quaver.errors import StoreError

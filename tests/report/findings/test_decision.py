@@ -9,9 +9,8 @@ from scipy.stats import binom, binomtest
 from tests.report.findings.test_verdicts import CASES, answers, estimates
 
 from quaver.core.records import Estimate
-from quaver.report.findings.decision import recommendations
+from quaver.report.findings.decision import STEPS, recommendations, rules_table
 from quaver.report.findings.recommendation import RECOMMENDED, NextStep, Reason
-from quaver.report.findings.rules import STEPS, rules_table
 from quaver.report.findings.verdict_card import WORDS, Card, card_of_fields
 
 EXPECTED = {

@@ -15,11 +15,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 
-from quaver.collect.run.asked_model import AskedModel
 from quaver.collect.run.feed import Feed, Following
 from quaver.collect.run.journal import Journal
 from quaver.collect.run.progress import Budget, Outcome, Progress
-from quaver.collect.run.writer import Writer
+from quaver.collect.run.writer import AskedModel, Writer
 from quaver.collect.store.response_store import Store
 from quaver.core.conversation import started
 from quaver.core.meter import little_garbage

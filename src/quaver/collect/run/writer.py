@@ -7,15 +7,17 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from quaver._secrets import Keys
-from quaver.collect.run.asked_model import AskedModel
+from quaver.collect.run.feed import Feed
 from quaver.collect.run.journal import Journal
+from quaver.collect.run.model_answers import taken_in_groups
 from quaver.collect.run.progress import Budget, Progress
 from quaver.collect.store.database import UNFIT
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import row_of
 from quaver.collect.store.spill import Receipt, Spill, line_of, receipts
-from quaver.core.meter import NO_TRAFFIC
-from quaver.core.model import Answered
+from quaver.core.conversation import Conversing, converse, in_thread
+from quaver.core.meter import NO_TRAFFIC, Meter, Metered
+from quaver.core.model import Answered, Model
 from quaver.core.records import Response
 from quaver.core.response_validation import error_line, error_response
 
@@ -26,6 +28,46 @@ _SHORTEST, _LONGEST, _SHARE = 0.1, 0.5, 20.0
 """Seconds between two writes: the shortest, the longest, and in between a multiple of the last write's
 duration.
 Writing each answer alone would cost more than asking."""
+
+
+Take = Callable[[Sequence[Answered]], object]
+
+
+class AskedModel:
+    """A model that is asked in a run: on the event loop where it answers there, else in a thread of its own.
+
+    Args:
+        name: Its name in the study.
+        model: It.
+        source: Its number in the store.
+        feed: The requests that it can be sent, which learns what is stored.
+
+    Attributes:
+        meter: Counts replies that become no answer, if there can be any.
+    """
+
+    def __init__(self, name: str, model: Model, source: int, feed: Feed) -> None:
+        self.name, self.source, self.feed = name, source, feed
+        self._model = model
+        self.meter: Meter | None = model.meter if isinstance(model, Metered) else None
+
+    async def ask(self, take: Take) -> BaseException | None:
+        """Ask until nothing is left or the budget is used up; returns what ended it earlier, if anything."""
+        try:
+            if isinstance(self._model, Conversing):
+                await converse(self._model, self.feed.next, take, lambda: self.feed.has_more)
+                return None
+            return await in_thread(lambda: self._work(take), f"quaver-{self.name}")
+        except BaseException as error:  # raised again in the thread that waits
+            return error
+
+    def _work(self, take: Take) -> None:
+        left = True
+        while left:
+            for group in taken_in_groups(self._model, iter(self.feed)):
+                if group:
+                    take(group)
+            left = self.feed.wait()
 
 
 class Writer:

@@ -12,7 +12,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from quaver.core.records import Estimate
-from quaver.correction.estimators import (
+from quaver.errors import MeasureError
+from quaver.estimation.coded_columns import Ints, encode
+from quaver.estimation.jackknife import Floats, one_thread
+from quaver.estimation.means import quotient
+from quaver.estimation.measure_input import MeasureInput
+from quaver.estimation.statistic import Cell, Statistic
+from quaver.measures.corrected.estimators import (
     Corrected,
     GoldRegression,
     corrected,
@@ -21,12 +27,6 @@ from quaver.correction.estimators import (
     gold_alone,
     of_mean,
 )
-from quaver.errors import MeasureError
-from quaver.estimation.coded_columns import Ints, encode
-from quaver.estimation.jackknife import Floats, one_thread
-from quaver.estimation.means import quotient
-from quaver.estimation.measure_input import MeasureInput
-from quaver.estimation.statistic import Cell, Statistic
 
 SOURCE = (
     "Angelopoulos, Duchi & Zrnic (2024), PPI++, arXiv 2311.01453; drawn by design as in Egami, Hinck, "

@@ -1,1 +1,1 @@
-"""Parts of the local engines: weights, threads, sampling, llama.cpp's JSON."""
+"""Parts of the local engines: weights, threads and sampling."""

@@ -1,1 +1,1 @@
-"""The report's charts: estimates become rows, and five forms draw them."""
+"""The report's charts: estimates become rows, and four forms draw them."""

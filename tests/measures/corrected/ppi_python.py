@@ -2,7 +2,7 @@
 
 Run by hand in an environment of its own, which has ``ppi-python``; the project does not depend on it::
 
-    python tests/correction/ppi_python.py
+    python tests/measures/corrected/ppi_python.py
 """
 
 import json

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from quaver.correction.estimators import GoldRegression, corrected, gold_alone, of_mean
+from quaver.measures.corrected.estimators import GoldRegression, corrected, gold_alone, of_mean
 
 MADE = json.loads((Path(__file__).parent / "ppi_python.json").read_text())
 CASES = MADE["cases"] + MADE["numbers"]

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from quaver.correction.estimators import GoldRegression, gold_alone
+from quaver.measures.corrected.estimators import GoldRegression, gold_alone
 
 
 def labels(rng, items, share=0.4, accuracy=0.85, prompts=8, slope=0.5, tied=0.8):

@@ -6,14 +6,14 @@ from math import comb
 import numpy as np
 import pytest
 
-from quaver.sequential.drift_evidence import (
+from quaver.watch.drift import SHARES
+from quaver.watch.drift_evidence import (
     LastingChange,
     Moved,
     lasting_difference,
     stake_of_start,
     stake_of_swift,
 )
-from quaver.watch.drift import SHARES
 
 PARTS = [list(range(start, start + 10)) for start in (0, 10, 20, 30)]
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from tests.correction.simulated_labels import labels, naive, question, simple
+from tests.measures.corrected.simulated_labels import labels, naive, question, simple
 
-from quaver.correction.estimators import corrected, ends, few_events, gold_alone
 from quaver.estimation.regression import solved
+from quaver.measures.corrected.estimators import corrected, ends, few_events, gold_alone
 
 SHARES = (0.0, 1.0)
 

@@ -1,1 +1,0 @@
-"""Statistics of repeated looks: e-processes that may be watched for ever."""
