@@ -28,6 +28,7 @@ pytestmark = pytest.mark.long
             "groups.md",
             "fields.md",
             "evidence.md",
+            "long-texts.md",
             "walks.md",
             "spans.md",
             "hierarchies.md",

@@ -77,6 +77,7 @@ def item_document(item: Item, fields: Collection[str]) -> dict[str, Any]:
         "golds": dict(item.golds),
         "groups": dict(item.groups),
         "beside": item.beside,
+        **({"parts": item.parts} if item.parts else {}),
         "fields": {name: value for name, value in item.fields.items() if name in fields},
         **({"media": shown} if shown else {}),
     }

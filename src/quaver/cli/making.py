@@ -121,7 +121,17 @@ def plan_command(
             opened.variants.make(watch=say_making)
         plan = opened.plan(pilot=pilot, watch=telling_of_a_stop())
         _show_plan(plan)
-        numbers = ("items", "variants", "decodings", "calls", "stored", "seconds", "notes", "paraphrases")
+        numbers = (
+            "items",
+            "parts",
+            "variants",
+            "decodings",
+            "calls",
+            "stored",
+            "seconds",
+            "notes",
+            "paraphrases",
+        )
         documents[name] = {part: getattr(plan, part) for part in numbers} | {"models": plan.rows()}
     give_each("studies", documents)
 

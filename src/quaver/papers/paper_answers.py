@@ -183,9 +183,12 @@ class StoredAnswers:
 
     @cached_property
     def raw(self) -> pl.DataFrame:
-        """The annotations, each with the answer as it was written, in ``output``; none where none is kept."""
-        answers = raw_answers(self.study.source)
-        if answers.is_empty():
+        """The annotations, each with the answer as it was written, in ``output``; none where none is kept.
+
+        None either where texts were cut, whose labels are of several answers.
+        """
+        answers, experiment = raw_answers(self.study.source), self.study.experiment
+        if answers.is_empty() or experiment.in_parts is not experiment:
             return self.frame.clear().with_columns(pl.lit(None, pl.String).alias(OUTPUT))
         keys = [name for name in answers.columns if name != OUTPUT]
         answers = answers.with_columns(pl.col(name).cast(self.frame.schema[name]) for name in keys)

@@ -20,10 +20,11 @@ import polars as pl
 from quaver.collect.store.response_store import Store
 from quaver.core.annotations import FIELD, rows_with
 from quaver.core.replaced_file import replace_text
-from quaver.score.annotation import Annotator
+from quaver.score.annotation import Annotator, annotate
 from quaver.study.analysis.annotation_frame import (
     annotator_of,
     is_current,
+    joined,
     mark_of_readings,
     readable,
     scan_kept,
@@ -96,6 +97,11 @@ class AnnotationParts:
             if not running and is_current(self._study, store) and (kept := self._kept()) is not None:
                 errors = int(store.value(_ERRORS, (last,)))
                 self._take(kept, State(rests_on, last, errors=errors))
+                return False
+            if self._study.experiment.in_parts is not self._study.experiment:
+                # An answer about a part may complete a text whose others were read before
+                frame = joined(self._study, annotate(store.read(), self._annotator))
+                self._take(frame, State(rests_on, last, errors=errors))
                 return False
             return self._follow(store)
 

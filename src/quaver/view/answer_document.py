@@ -32,6 +32,7 @@ from quaver.view.stored_answers import (
     messages_of,
     responses_to,
     stored,
+    text_of_parts,
     whole_response,
 )
 from quaver.view.viewed_study import ViewedStudy
@@ -70,10 +71,10 @@ def answer(study: ViewedStudy, given: Given) -> dict[str, Any]:
     against = _against(study, column) if given.against is None else given.against
     with stored(snapshot.design) as db:
         known = {} if db is None else responses_to(db, snapshot.design, [row])
-        number, other = known.get((row, column.at)), None
+        numbers, other = known.get((row, column.at), []), None
         if db is not None and against is not None and against < snapshot.width:
             beside = column_document(snapshot.design.columns[against])
-            other = {"column": beside, "prompt": _prompt(db, known.get((row, against)))}
+            other = {"column": beside, "prompt": _prompt(db, known.get((row, against), []))}
         text, fields = study.snapshot.item_texts([row])[row], study.snapshot.item_fields(row)
         return {
             "item": (
@@ -91,14 +92,14 @@ def answer(study: ViewedStudy, given: Given) -> dict[str, Any]:
             "column": column_document(column),
             "neighbours": _neighbours(study, view, row, column.at),
             "siblings": siblings(study, view.scope, row, _MOST_SIBLINGS),
-            "prompt": _prompt(db, number),
+            "prompt": _prompt(db, numbers),
             "against": other,
             "marks": [
                 mark_document(study, mark) for mark in study.book.by_item(given.who).get(given.item, ())
             ],
             **_read(study, view, row, by_evaluator),
             "quote": _quote(study, row, cells.filter(evaluator=view.scope.evaluator), column.at),
-            **_stored(study, db, column, number),
+            **_stored(study, db, column, numbers),
         }
 
 
@@ -211,21 +212,28 @@ def _parts(text: str, spans: Sequence[Span]) -> list[tuple[str, list[str]]]:
     return found
 
 
-def _prompt(db: Connection | None, number: int | None) -> list[dict[str, Any]]:
-    """The prompt that was sent; none before it is answered."""
-    facts = facts_of(db, number) if db is not None and number else None
+def _prompt(db: Connection | None, numbers: Sequence[int]) -> list[dict[str, Any]]:
+    """The prompt that was sent, of a text in parts the first one; none before it is answered."""
+    facts = facts_of(db, numbers[0]) if db is not None and numbers else None
     return messages_of(db, facts["prompt"]) if db is not None and facts else []
 
 
-def _stored(study: ViewedStudy, db: Connection | None, column: Column, number: int | None) -> dict[str, Any]:
-    """The response as it is stored, its texts cut where they are long; its tokens, and further calls."""
+def _stored(
+    study: ViewedStudy, db: Connection | None, column: Column, numbers: Sequence[int]
+) -> dict[str, Any]:
+    """The response as it is stored, its texts cut where they are long; its tokens, and further calls.
+
+    Of a text in parts, the text has the answer about each, and the rest is the first one's.
+    """
+    number = numbers[0] if numbers else 0
     facts = facts_of(db, number) if db is not None and number else None
-    if db is None or facts is None or number is None:
+    if db is None or facts is None:
         return {"response": None}
     length = int(
         db.execute("SELECT ifnull(length(text), 0) FROM responses WHERE id = ?", (number,)).fetchone()[0]
     )
-    text, thinking = (beginning(db, "responses", name, number) for name in ("text", "thinking"))
+    text, thinking = text_of_parts(db, numbers), beginning(db, "responses", "thinking", number)
+    length = length if len(numbers) == 1 else len(text)
     decoding = asdict(study.snapshot.design.decodings[column.decoding])
     knobs = record_in(facts.pop("asked")).get("knobs", {})
     facts["instrument"] = [
@@ -236,7 +244,7 @@ def _stored(study: ViewedStudy, db: Connection | None, column: Column, number: i
     whole = whole_response(db, number) if length <= _WITH_TOKENS else None
     tokens = [] if whole is None else whole.tokens
     further = [
-        {"name": name, "text": beginning(db, "responses", "text", other), "prompt": _prompt(db, other)}
+        {"name": name, "text": beginning(db, "responses", "text", other), "prompt": _prompt(db, [other])}
         for name, other in follow_ups_of(db, number).items()
     ]
     return {

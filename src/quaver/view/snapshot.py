@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -67,6 +68,8 @@ class Design:
         folder: The study's folder.
         marks: Where marks are kept.
         has_spans: Whether passages of the texts have the labels.
+        first_parts: For each item the position of its first part among what was asked, and behind the last
+            item how much was asked; empty where no text was cut.
     """
 
     name: str
@@ -81,6 +84,17 @@ class Design:
     folder: _Place
     marks: _Place
     has_spans: bool = False
+    first_parts: tuple[int, ...] = ()
+
+    def row_of(self, asked: int) -> int:
+        """The row of an item by the position of what was asked, which is a part of it where it was cut."""
+        return bisect_right(self.first_parts, asked) - 1 if self.first_parts else asked
+
+    def asked_about(self, row: int) -> range:
+        """The positions of what was asked about an item."""
+        if not self.first_parts:
+            return range(row, row + 1)
+        return range(*self.first_parts[row : row + 2])
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:

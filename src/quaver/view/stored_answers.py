@@ -73,7 +73,15 @@ def excerpts(snapshot: Snapshot, places: Sequence[tuple[int, int]], longest: int
             return [None] * len(places)
         known = responses_to(db, snapshot.design, {row for row, _ in places})
         numbers = list(map(known.get, places))
-        return [beginning(db, "responses", "text", number, longest) if number else None for number in numbers]
+        return [None if some is None else text_of_parts(db, some, longest) for some in numbers]
+
+
+def text_of_parts(db: sqlite3.Connection, numbers: Sequence[int], longest: int = LONGEST) -> str:
+    """The beginning of an answer; of answers about a text's parts, of each with its number."""
+    texts = [beginning(db, "responses", "text", number, longest) for number in numbers]
+    if len(texts) == 1:
+        return texts[0]
+    return "\n".join(f"#{part} {text}" for part, text in enumerate(texts, start=1))[:longest]
 
 
 def messages_of(db: sqlite3.Connection, number: int) -> list[dict[str, Any]]:
@@ -95,15 +103,18 @@ def whole_response(db: sqlite3.Connection, number: int) -> Response | None:
     return None if row is None else response_of(tuple(row))
 
 
-def responses_to(db: sqlite3.Connection, design: Design, rows: Iterable[int]) -> dict[tuple[int, int], int]:
-    """The numbers of the responses to some items, by row and column."""
-    sql = "SELECT item, condition, repeat, response FROM calls WHERE item IN (SELECT value FROM json_each(?))"
-    columns = design.column_of_call
-    return {
-        (item, columns[condition, repeat]): response
-        for item, condition, repeat, response in db.execute(sql, (json.dumps([*rows]),))
-        if (condition, repeat) in columns
-    }
+def responses_to(
+    db: sqlite3.Connection, design: Design, rows: Iterable[int]
+) -> dict[tuple[int, int], list[int]]:
+    """The numbers of the responses to some items, by row and column; of a text in parts one for each."""
+    sql = """SELECT item, condition, repeat, response FROM calls
+        WHERE item IN (SELECT value FROM json_each(?)) AND response IS NOT NULL ORDER BY item"""
+    columns, asked = design.column_of_call, [at for row in rows for at in design.asked_about(row)]
+    found = dict[tuple[int, int], list[int]]()
+    for item, condition, repeat, response in db.execute(sql, (json.dumps(asked),)):
+        if (condition, repeat) in columns:
+            found.setdefault((design.row_of(item), columns[condition, repeat]), []).append(response)
+    return found
 
 
 def answers_with(snapshot: Snapshot, holds: Callable[[str], bool]) -> pl.Series:
@@ -113,7 +124,9 @@ def answers_with(snapshot: Snapshot, holds: Callable[[str], bool]) -> pl.Series:
         if db is not None:
             # As bytes, since a damaged text is none that SQLite hands over.
             db.create_function("holds", 1, lambda text: holds((text or b"").decode("utf-8", "replace")))
-            calls_found = db.execute(_HOLDING)
-            calls = ((item, columns.get((condition, repeat))) for condition, item, repeat in calls_found)
-            cells = [item * snapshot.width + column for item, column in calls if column is not None]
-    return pl.Series(cells, dtype=pl.Int64)
+            calls_found, row_of = db.execute(_HOLDING), snapshot.design.row_of
+            calls = (
+                (row_of(item), columns.get((condition, repeat))) for condition, item, repeat in calls_found
+            )
+            cells = [row * snapshot.width + column for row, column in calls if column is not None]
+    return pl.Series([*dict.fromkeys(cells)], dtype=pl.Int64)

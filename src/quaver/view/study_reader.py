@@ -21,7 +21,7 @@ from quaver.core.annotations import FIELD
 from quaver.core.replaced_file import replace_text, replacing
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError
-from quaver.study.analysis.annotation_frame import gold_labels
+from quaver.study.analysis.annotation_frame import first_parts, gold_labels
 from quaver.study.analysis.field_source import FieldSource
 from quaver.study.collection.study_status import StudyStatus, status_in
 from quaver.study.sources.opening import open_source
@@ -120,7 +120,7 @@ def write_design(whole: StudySource, parts: AnnotationParts) -> StudySource:
 
 def _design(study: StudySource) -> Design:
     """A study's design."""
-    experiment, spec = study.experiment, study.spec
+    experiment, spec, asked = study.experiment, study.spec, study.experiment.in_parts
     evaluators = [evaluator.title for evaluator in spec.evaluators]
     if not study.has_answers and study.annotations is not None:
         evaluators = study.annotations["evaluator"].unique(maintain_order=True).cast(pl.String).to_list()
@@ -137,6 +137,7 @@ def _design(study: StudySource) -> Design:
         folder=str(study.folder.resolve()),
         marks=str(study.results.resolve() / "marks"),
         has_spans=study.has_spans,
+        first_parts=() if asked is experiment else tuple(first_parts(experiment.items)),
     )
 
 

@@ -42,7 +42,7 @@ def watch(study: Study, options: CanaryOptions | None = None, *, renew: bool = F
     with sole_writer(folder), files.store() as store:
         store.take_in()
         canary = _canary(files, source, options)
-        experiment = part_of(source.experiment, canary, source.models)
+        experiment = part_of(source.experiment.in_parts, canary, source.models)
         evaluators = source.plugins.evaluators()
         first = dict([next(iter(evaluators.items()))])
         annotator = annotator_of(source, first, design=experiment)
@@ -63,14 +63,14 @@ def _begins_anew(files: StudyFolder, source: StudyFile, options: CanaryOptions |
         if not known or (looks and looks[0]["ended"]):
             return False
         canary = Canary.read(known)
-        return canary != locked(source.experiment, options or canary.options, source.spec.seed)
+        return canary != locked(source.experiment.in_parts, options or canary.options, source.spec.seed)
 
 
 def _canary(files: StudyFolder, source: StudyFile, options: CanaryOptions | None) -> Canary:
     """The canary as it is locked; locked now, on the first occasion."""
     known = files.read("canary.json")
     if not known:
-        result = locked(source.experiment, options or CanaryOptions(), source.spec.seed)
+        result = locked(source.experiment.in_parts, options or CanaryOptions(), source.spec.seed)
         files.write("canary.json", result.document())
         return result
     canary = Canary.read(known)

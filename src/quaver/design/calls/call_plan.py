@@ -110,6 +110,7 @@ class Plan:
 
     Attributes:
         order: The prompts in the order of work.
+        whole: What to ask, with its long texts whole.
     """
 
     def __init__(
@@ -120,10 +121,15 @@ class Plan:
         occasion: str = "",
     ) -> None:
         self.occasion = occasion
-        self.experiment = experiment
+        self.whole, self.experiment = experiment, experiment.in_parts
         self.identities = identities
         self.most_logprobs = most_logprobs
-        self.order = WorkOrder(experiment)
+        self.order = WorkOrder(self.experiment)
+
+    @cached_property
+    def of_whole(self) -> dict[str, Any]:
+        """What the survey would be if every text were asked about whole."""
+        return WorkOrder(self.whole).survey
 
     def max_tokens(self, condition: Condition) -> int:
         """How long a condition's answers may be."""

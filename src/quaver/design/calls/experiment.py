@@ -24,6 +24,7 @@ from quaver.design.items.answer_options import options_of
 from quaver.design.items.item_labels import notes_on_gold
 from quaver.design.items.item_media import notes_on_media
 from quaver.design.items.item_table import NEAR_DUPLICATES, load_items, with_near_duplicates
+from quaver.design.items.text_parts import joins_of, note_on_parts, parts_of, split_column
 from quaver.design.paraphrase.paraphraser import Keeper, PromptContext
 from quaver.design.prompts.follow_ups import FollowUp
 from quaver.design.prompts.rendering import PromptWriter
@@ -45,6 +46,7 @@ class Experiment:
         notes: How the variants were chosen, as a reader must know it: aliases, samples, nested factors.
         follow_ups: The follow-ups by name.
         prompt: The study file's own prompt; None where there is none.
+        cut: The column of which long texts are asked about in parts, or an empty string.
     """
 
     labels: LabelSet
@@ -55,11 +57,19 @@ class Experiment:
     notes: Sequence[str] = ()
     follow_ups: Mapping[str, FollowUp] = field(default_factory=dict)
     prompt: Variant | None = None
+    cut: str = ""
 
     @property
     def calls(self) -> int:
         """How many calls the whole design takes."""
-        return len(self.items) * sum(condition.repeats for condition in self.conditions)
+        return len(self.in_parts.items) * sum(condition.repeats for condition in self.conditions)
+
+    @cached_property
+    def in_parts(self) -> Experiment:
+        """The design as it is asked: in the place of each long text its parts."""
+        if not any(item.parts for item in self.items):
+            return self
+        return replace(self, items=[part for item in self.items for part in parts_of(item, self.cut)])
 
     @cached_property
     def groups(self) -> list[str]:
@@ -85,12 +95,12 @@ class Experiment:
 
     @cached_property
     def items_hash(self) -> str:
-        """A hash of the items: their ids, fields and gold labels, in order."""
+        """A hash of the items: their ids, fields, gold labels and parts, in order."""
         state = blake2b(digest_size=16)
         written = json.JSONEncoder(sort_keys=True, default=str).encode
         for item in self.items:
-            digests = [medium.sha256 for medium in item.media]
-            row = written([item.id, dict(item.fields), dict(item.golds) or item.gold, *digests])
+            more = [*(medium.sha256 for medium in item.media), *([item.parts] if item.parts else [])]
+            row = written([item.id, dict(item.fields), dict(item.golds) or item.gold, *more])
             state.update(f"{row}\n".encode("utf-8", "surrogatepass"))
         return state.hexdigest()
 
@@ -114,6 +124,11 @@ def resolve(spec: StudySpec, source: Positions, keeper: Keeper | None = None) ->
     context = PromptContext(prompt, shown, spec.seed, spare, source.home, items, texts, keeper)
     variants, notes = variants_of(spec, context, source)
     notes = [*notes, *notes_on_gold(spec.items, items), *notes_on_media(items)]
+    split, cut = spec.items.split, ""
+    if split is not None:
+        joins_of(split, labels, source)
+        notes.append(note_on_parts(split, items))
+        cut = split_column(spec.items, source, items[0].fields)
     check_templates(spec, variants, items, source)
     check_shown(variants, items, source)
     if NEAR_DUPLICATES in spec.items.groups and NEAR_DUPLICATES not in items[0].groups:
@@ -138,7 +153,7 @@ def resolve(spec: StudySpec, source: Positions, keeper: Keeper | None = None) ->
         for index, condition in enumerate(conditions)
         for name, follow_up in follow_ups.items()
     ]
-    return Experiment(labels, items, variants, decodings, conditions, notes, follow_ups, prompt)
+    return Experiment(labels, items, variants, decodings, conditions, notes, follow_ups, prompt, cut)
 
 
 def follow_ups_of(spec: StudySpec, source: Positions) -> dict[str, FollowUp]:

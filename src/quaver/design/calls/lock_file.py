@@ -51,7 +51,7 @@ def lock_document(
         ``conditions``, ``calls``, ``keys`` (their recipe), ``models``, ``evaluators``, ``versions`` and
         ``digest`` (of the design, without what models and libraries report of themselves).
     """
-    first = experiment.items[0]
+    first = experiment.in_parts.items[0]
     variants = []
     for variant in experiment.variants:
         messages = messages_of(variant, experiment.labels, first)
@@ -101,11 +101,13 @@ def design_digest(document: Mapping[str, Any]) -> str:
 
 
 def items_in_short(experiment: Experiment) -> dict[str, Any]:
-    """How many items there are, how many of each gold label, and their ids."""
+    """How many items there are, how many of each gold label, their ids, and the parts of those in several."""
+    parts = {item.id: len(item.parts) for item in experiment.items if item.parts}
     return {
         "n": len(experiment.items),
         "gold": dict(Counter(item.gold for item in experiment.items if item.gold is not None)),
         "ids": [item.id for item in experiment.items],
+        **({"parts": parts} if parts else {}),
     }
 
 
@@ -119,7 +121,7 @@ def original_messages(experiment: Experiment) -> tuple[Message, ...]:
     if experiment.prompt is None:
         return ()
     try:
-        return messages_of(experiment.prompt, experiment.labels, experiment.items[0])
+        return messages_of(experiment.prompt, experiment.labels, experiment.in_parts.items[0])
     except SpecError:
         return ()
 

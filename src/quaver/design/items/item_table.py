@@ -21,8 +21,9 @@ from quaver.design.items.item_data import Numbered, rows_where
 from quaver.design.items.item_labels import with_gold, with_labels
 from quaver.design.items.item_media import with_media
 from quaver.design.items.table_files import FORMATS, Row, read_rows
+from quaver.design.items.text_parts import in_parts, whole
 from quaver.design.spec import StudySpec
-from quaver.design.spec.items_spec import ItemsSpec, TableSpec
+from quaver.design.spec.items_spec import WHOLE, ItemsSpec, TableSpec
 from quaver.design.spec.study_file import Positions, bind
 from quaver.errors import ItemError, SpecError, UnknownName
 
@@ -80,7 +81,10 @@ def load_items(spec: StudySpec, source: Positions) -> tuple[list[Item], list[Ite
         spare, table = _items_of(asked.examples, spec, source, ("items", "examples")), asked.examples.source
     if any(family.use in _SHOW_EXAMPLES for family in spec.variants):  # else there is no need to read so much
         spare = with_media(spare, asked, table, source)
-    return with_media(items, asked, asked.source, source), spare
+    items = with_media(items, asked, asked.source, source)
+    if asked.split is not None:
+        items, spare = in_parts(items, asked, source), list(map(whole, spare))
+    return items, spare
 
 
 def _items_of(
@@ -98,8 +102,8 @@ def _items_of(
             named |= {(*loc, "groups", index): name for index, name in enumerate(asked.groups)}
             named |= {(*loc, "coders", index): name for index, name in enumerate(asked.coders)}
         for place, name in named.items():
-            # Where no column is called so, near duplicates are found in the texts.
-            if name is not None and name not in columns and name != NEAR_DUPLICATES:
+            # Where no column is called so, near duplicates are found in the texts, and parts are of a text.
+            if name is not None and name not in columns and name not in (NEAR_DUPLICATES, WHOLE):
                 signs = [sign for sign in ",;\t|" if sign in min(columns)]
                 is_one_cell = len(columns) == 1 and asked.separator and signs
                 fix = f"write `separator: {signs[0]!r}`" if is_one_cell else None

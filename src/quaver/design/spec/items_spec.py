@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import date
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
@@ -245,6 +245,39 @@ class TableSpec(TableFile):
     """The column of unique ids; row numbers if left out."""
 
 
+WHOLE: Final = "whole_text"
+"""The column of the group that the parts of one text are, where they are the items."""
+
+
+class SplitSpec(Part):
+    """How texts are cut that are longer than a prompt should show, and how a text's label follows."""
+
+    tokens: Count = Field(examples=[2000])
+    """The most tokens of a part, of four characters each, as `quaver plan` estimates them."""
+    by: Literal["paragraphs", "sentences"] = "paragraphs"
+    """Where texts are cut: between paragraphs, and within one that is too long between sentences; or between
+    sentences. A sentence that is too long is cut between words."""
+    overlap: Natural = 0
+    """Up to this many tokens at the end of a part are the beginning of the next one."""
+    join: str | dict[str, str | dict[str, str]] = "majority"
+    """The label of a text: the one that most of its parts have (`majority`), the highest (`max`), or a named
+    one if any part has it (`{any: favor}`); of a field of which several labels may apply, all that any part
+    has (`any`). For several fields, one of these for each field. `none`: each part is an item of its own."""
+    column: Name | None = None
+    """The column that is cut, where the template of the text shows several."""
+
+    @model_validator(mode="after")
+    def _room_for_new_text(self) -> SplitSpec:
+        if 2 * self.overlap > self.tokens:
+            raise PlacedError(
+                "parts overlap by more than half",
+                "overlap",
+                expected=f"at most {self.tokens // 2:,}, half of `tokens`",
+                found=f"{self.overlap:,}",
+            )
+        return self
+
+
 class ItemsSpec(TableSpec, Grouped):
     """The texts to label."""
 
@@ -271,6 +304,8 @@ class ItemsSpec(TableSpec, Grouped):
     examples: TableSpec | None = None
     """Another table, from which the families shots and strategies take examples; if left out, the items
     outside the sample. Its columns are named as the items' are."""
+    split: SplitSpec | None = None
+    """Cut long texts into parts, which are asked about one by one."""
 
     @model_validator(mode="after")
     def _columns_fit(self) -> ItemsSpec:
@@ -281,6 +316,9 @@ class ItemsSpec(TableSpec, Grouped):
                 found="nothing",
                 fix='add it: `text: "{{ text }}"`',
             )
+        if self.split and self.split.join == "none" and self.group is None:
+            object.__setattr__(self, "group", WHOLE)
+            object.__setattr__(self, "groups", tuple(dict.fromkeys([*self.groups, WHOLE])))
         check_distinct("group", self.groups, "groups")
         check_distinct("column", [*self.groups, *self.coders], "coders")
         if self.examples and self.examples.gold and self.examples.gold.column is None:

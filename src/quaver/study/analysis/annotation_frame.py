@@ -6,19 +6,21 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 
 from quaver.collect.store.response_store import Store
-from quaver.core.annotations import ANNOTATION_COLUMNS, GOLD_COLUMNS, misfit
+from quaver.core.annotations import ANNOTATION_COLUMNS, EVIDENCE_COLUMNS, FIELD, GOLD_COLUMNS, misfit
 from quaver.core.label_values import NO_LABELS, TaskField, fields_in, quotes
 from quaver.core.number_format import enumeration, text_of
-from quaver.core.records import Item
+from quaver.core.records import OF_SETS, Item
 from quaver.core.replaced_file import replacing
 from quaver.design.calls.experiment import Experiment
 from quaver.design.items.item_labels import marked_spans
+from quaver.design.items.text_parts import joined_label, joins_of
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError, StoreError
 from quaver.gold.gold_draw import chance_of, declared_draw, with_gold
@@ -67,20 +69,128 @@ def rescored(study: StudySource, evaluators: Sequence[str] | None = None) -> pl.
             expected="one name or more, or None for the study's own",
             found="none",
         )
-    of = readable(study, study.plugins.follow_ups(evaluators))
-    design = _design(study.experiment, study.plugins.evaluators(evaluators), of, has_texts=study.has_texts)
-    gold = _gold_columns(study) if has_sample(study) else None
     with study.answers() as store:
         _check_placed(study, store)
-        annotator = Annotator(**design, gold=gold, served=store.names_servers())
-        if store.read_only:
-            frame = annotate(store.read(), annotator)
-        else:
+        annotator = _annotator(study, store, evaluators)
+        cut = study.experiment.in_parts is not study.experiment
+        frame = joined(study, annotate(store.read(), annotator)) if cut or store.read_only else None
+        if not store.read_only:
             with replacing(study.files.annotations) as part:
-                annotate(store.read(), annotator, part)
+                if frame is None:
+                    annotate(store.read(), annotator, part)
+                else:
+                    frame.collect().write_parquet(part)
             frame = scan_kept(study.files.annotations)
         store.note("annotations", _mark(study, store))
+    assert frame is not None
     return frame
+
+
+def read_in_parts(study: StudySource) -> pl.LazyFrame:
+    """The annotations of what was asked: of a text that was cut a row for each part."""
+    with study.answers() as store:
+        return annotate(store.read(), _annotator(study, store))
+
+
+def _annotator(study: StudySource, store: Store, evaluators: Sequence[str] | None = None) -> Annotator:
+    of = readable(study, study.plugins.follow_ups(evaluators))
+    design = _design(study.experiment, study.plugins.evaluators(evaluators), of, has_texts=study.has_texts)
+    gold = None
+    if has_sample(study):
+        places = [at for at, item in enumerate(study.experiment.items) for _ in item.parts or [()]]
+        gold = _gold_columns(study)[places]
+    return Annotator(**design, gold=gold, served=store.names_servers())
+
+
+def joined(study: StudySource, frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Annotations with a row for each text that was cut, in place of those of its parts.
+
+    A text of which a part has no answer yet has none. It has no probabilities; its confidence is the mean of
+    those of the parts with its label, and its quote that of the first of these.
+    """
+    experiment, schema = study.experiment, frame.collect_schema()
+    if experiment.in_parts is experiment:
+        return frame
+    sizes = {item.id: len(item.parts) or 1 for item in experiment.items}
+    texts = [item.id for item in experiment.items for _ in range(sizes[item.id])]
+    text_of = dict(zip((part.id for part in experiment.in_parts.items), texts, strict=True))
+    asked = pl.col("item").cast(pl.String)
+    text = asked.replace_strict(text_of, return_dtype=pl.String)
+    number = asked.str.extract(r"#(\d+)$").cast(pl.Int32, strict=False)
+    by = [name for name in (*_ASKED, FIELD) if name in schema]
+    differing = [name for name in _DIFFERING if name in schema]
+    same = [name for name in schema if name not in {*by, *differing, "item"}]
+    groups = frame.with_columns(text.alias("item"), number.alias("#part")).group_by(
+        *by, "item", maintain_order=True
+    )
+    of_texts = groups.agg(
+        *(pl.col(name).any() if name in _ANY else pl.col(name).first() for name in same),
+        pl.col(differing).sort_by("#part"),
+    )
+    is_whole = pl.col("status").list.len() == pl.col("item").replace_strict(sizes)
+    found, join = of_texts.filter(is_whole).collect(), _LabelJoin(study, differing)
+    rows = list(map(join, found.select("item", *by, *differing).iter_rows(named=True)))
+    kinds = {name: pl.String if schema[name] == pl.Categorical else schema[name] for name in differing}
+    joins = pl.DataFrame(rows, schema=kinds, orient="row")
+    return found.with_columns(joins).select(schema.names()).cast(schema).lazy()
+
+
+_ASKED: Final = ("model", "variant", "decoding", "repeat", "evaluator")
+_ANY: Final = ("truncated", "looping")
+_DIFFERING: Final = (
+    *("label", "status", "reason", "confidence", "probabilities", "label_coverage", "mass_coverage"),
+    *EVIDENCE_COLUMNS,
+)
+"""The columns in which the parts of a text differ."""
+
+
+class _LabelJoin:
+    """Makes what an annotation says of a text from what those of its parts say."""
+
+    def __init__(self, study: StudySource, columns: Sequence[str]) -> None:
+        experiment, split = study.experiment, study.spec.items.split
+        assert split is not None
+        self._joins, self._columns = joins_of(split, experiment.labels, study.positions), columns
+        self._fields = {field.name: field for field in fields_in(experiment.labels)}
+        self._labels = {name: field.labels for name, field in self._fields.items()} or {"": experiment.labels}
+        self._items, self._cut = {item.id: at for at, item in enumerate(experiment.items)}, experiment.cut
+        self._of = experiment.items
+        self._texts = _texts(experiment) if study.has_texts and quotes(experiment.labels) else None
+
+    def __call__(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """The columns in which parts differ, of their text."""
+        field, given = row.get(FIELD, ""), row["label"]
+        if len(given) == 1:
+            return {name: row[name][0] for name in self._columns}
+        labels = self._labels[field]
+        label, status, reason = joined_label(self._joins[field], given, row["status"], labels)
+        own = [at for at, one in enumerate(given) if label and (one == label or labels.level in OF_SETS)]
+        sure = [row["confidence"][at] for at in own if row["confidence"][at] is not None]
+        found = dict.fromkeys(self._columns) | {"label": label, "status": status, "reason": reason}
+        found["confidence"] = sum(sure) / len(sure) if sure else None
+        return found | (self._quote(row, own) if own and self._texts else {})
+
+    def _quote(self, row: Mapping[str, Any], own: Sequence[int]) -> dict[str, Any]:
+        """The columns of the first quote of some parts that was placed, or else of the first."""
+        at = next((at for at in own if row["quote_start"][at] is not None), own[0])
+        place, field = self._items[row["item"]], self._fields[row[FIELD]]
+        item, found = self._of[place], {name: row[name][at] for name in EVIDENCE_COLUMNS}
+        assert self._texts is not None
+        text = self._texts(row["variant"], place)
+        is_shown = found["quote_start"] is not None and str(item.fields[self._cut]) in text
+        for name in ("quote_start", "quote_end"):
+            found[name] = found[name] + item.parts[at][0] if is_shown else None
+        found["text_length"] = len(text)
+        if field.marked:
+            from quaver.score.parsing.quotes import QuotedText  # of an extra
+
+            found["marked_start"], found["marked_end"] = QuotedText(text).place(_marked(item, field))[1:3]
+        return found
+
+
+def first_parts(items: Sequence[Item]) -> list[int]:
+    """For each item the position of its first part among what is asked, and how much that is."""
+    return [0, *accumulate(len(item.parts) or 1 for item in items)]
 
 
 def _check_placed(study: StudySource, store: Store) -> None:
@@ -176,6 +286,7 @@ def _design(
     has_texts: bool,
 ) -> dict[str, Any]:
     """The design's part of an annotator's arguments."""
+    experiment = experiment.in_parts
     return {
         "conditions": experiment.conditions,
         "items": [Item(item.id, {}, item.gold, item.groups, item.golds) for item in experiment.items],

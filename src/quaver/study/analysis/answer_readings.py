@@ -17,7 +17,7 @@ from quaver.core.records import Estimate
 from quaver.report.findings.decision import recommendations
 from quaver.score.annotation import annotate, reads_of
 from quaver.score.parsing.evaluator import reads_fields
-from quaver.study.analysis.annotation_frame import annotator_of, with_gold_of
+from quaver.study.analysis.annotation_frame import annotator_of, joined, with_gold_of
 from quaver.study.analysis.call_export import KEYS, raw_answers
 from quaver.study.sources.study_source import StudySource
 
@@ -133,7 +133,8 @@ def _verdicts(
         return {}
     kinds = {study.spec.evaluators[0].title: _kinds(own)}
     for name in others:
-        kinds[name] = _kinds(judged(with_gold_of(study, readings[name])))
+        texts = joined(study, readings[name].lazy()).collect()
+        kinds[name] = _kinds(judged(with_gold_of(study, texts)))
     return kinds
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,7 +21,7 @@ from quaver.core.response_validation import error_line
 from quaver.core.spreadsheet import write_csv
 from quaver.errors import QuaverError, StoreError
 from quaver.score.parsing.parsed_answer import without_thinking
-from quaver.study.analysis.annotation_frame import rescored, scan
+from quaver.study.analysis.annotation_frame import read_in_parts, rescored, scan
 from quaver.study.sources.outgoing_check import check_outgoing
 from quaver.study.sources.study_source import StudySource
 
@@ -76,12 +77,15 @@ def export(path: Path, study: StudySource) -> int:
     honoured of each knob, as JSON), ``reused_from``, ``key``; and for each evaluator ``NAME.label``,
     ``NAME.status``, ``NAME.reason``, ``NAME.confidence`` and ``NAME.correct`` (empty where the item has no
     gold label; an answer without a label is not correct). Of a task with fields they
-    are ``gold.FIELD``, ``NAME.FIELD.label`` and so on.
+    are ``gold.FIELD``, ``NAME.FIELD.label`` and so on. An answer about a part of a text has the part's label,
+    and no gold label, since that is the whole text's.
 
     Returns:
         How many calls were written.
     """
     check_ending(path, FORMATS, "calls")
+    if study.experiment.in_parts is not study.experiment:
+        return _export(path, study, read_in_parts(study))
     try:
         return _export(path, study, scan(study))
     except pl.exceptions.PolarsError:  # what was kept is damaged, and nothing is lost with it
@@ -128,7 +132,8 @@ def raw_answers(study: StudySource, items: Collection[str] | None = None) -> pl.
 
 def _call_table(study: StudySource, annotations: pl.LazyFrame) -> Callable[[Sequence[Any]], pl.DataFrame]:
     """What makes rows of stored calls: with factors, groups and gold labels, and the readings beside."""
-    experiment = study.experiment
+    experiment = study.experiment.in_parts
+    whole = {item.id for item in study.experiment.items}
     fields = [field.name for field in fields_in(experiment.labels)]
     golds = [f"gold.{name}" for name in fields] or ["gold"]
     reader = pl.concat_str("evaluator", FIELD, separator=".") if fields else pl.col("evaluator")
@@ -136,7 +141,8 @@ def _call_table(study: StudySource, annotations: pl.LazyFrame) -> Callable[[Sequ
     known = texts.select(*KEYS, *READ, reader.alias("reader"), follow_up=pl.lit(""))
     factors = _texts([{"variant": variant.id, **variant.factors} for variant in experiment.variants])
     items = _texts([{"item": item.id, **item.groups} for item in experiment.items])
-    of_items = [list(map(item.golds.get, fields)) or [item.gold] for item in experiment.items]
+    judged = [item if item.id in whole else replace(item, gold=None, golds={}) for item in experiment.items]
+    of_items = [list(map(item.golds.get, fields)) or [item.gold] for item in judged]
     labelled = items.hstack(pl.DataFrame(of_items, schema=dict.fromkeys(golds, pl.String), orient="row"))
     columns = [*_FIRST, *factors.columns[1:], *items.columns, "repeat", *golds, *_LAST]
     readings, correct = list[pl.Expr](), list[pl.Expr]()

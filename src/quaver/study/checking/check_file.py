@@ -18,6 +18,7 @@ from quaver.report.page_templates import template
 from quaver.study.checking.text_table import TextTable
 from quaver.study.imports.import_options import written_in
 
+_JOINS = {"number": "max", "set": "any"}
 _SEAL = "# Unchanged since `quaver check` wrote it: "
 
 
@@ -53,6 +54,7 @@ def study_text(path: Path, source: Path, table: TextTable, design: Mapping[str, 
         source=_relative(source, path.parent),
         written=written_in(options),
         text=column_template(table.text),
+        joins={one.name: _JOINS.get(one.kind, "majority") for one in table.fields},
         gold=gold,
         defined=defined,
         postfix=postfix_for_labels(design["language"], defined=True),

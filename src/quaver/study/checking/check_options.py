@@ -44,6 +44,8 @@ class CheckOptions(TableOptions, total=False):
         id: The column of unique ids. Recognised by its name, if left out.
         group: The column that says which texts belong together: author. Every interval then allows for their
             being alike.
+        split: Cut texts of more than this many tokens into parts, between paragraphs. A text's label is the
+            one that most of its parts have, a number the highest; the study file can say how else.
         compare: Compare the texts by these columns: party,language.
         ignore: Columns to ignore. They are nothing of all this, though they look like it.
         instruction: What to ask about each text. A plain default asks which label fits best.
@@ -82,6 +84,7 @@ class CheckOptions(TableOptions, total=False):
     coders: Sequence[str]
     id: str | None
     group: str | None
+    split: Annotated[int | None, Option(least=1)]
     compare: Sequence[str]
     ignore: Sequence[str]
     instruction: str | None

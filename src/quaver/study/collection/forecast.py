@@ -15,8 +15,10 @@ from quaver.collect.run.progress import Price
 from quaver.core.batch import Batched
 from quaver.core.model import Model
 from quaver.core.number_format import count
+from quaver.core.records import Condition
 from quaver.core.rows import Rows
 from quaver.design.calls.call_plan import Plan
+from quaver.design.items.text_parts import CHARACTERS_A_TOKEN
 
 _FEW = 5
 """Answers from which their length is forecast."""
@@ -27,8 +29,8 @@ _QUANTILE = 0.99
 _COUNTED = 48
 """Prompts whose tokens are counted; the rest are taken to be like them."""
 
-_CHARACTERS_A_TOKEN, _EITHER_WAY = 4.0, 0.25
-"""A rule of thumb for English, where the model cannot count, and how far it may be off."""
+_EITHER_WAY = 0.25
+"""How far the rule of thumb may be off by which a model's tokens are estimated that it cannot count."""
 
 
 Cost = tuple[float, float, float | None]
@@ -116,22 +118,25 @@ class Forecast(Rows):
     """A study's plan in numbers.
 
     Attributes:
-        items: Items after sampling.
+        items: Items after sampling; a text that is asked about in parts is one.
+        parts: What is asked about: these texts or, of long ones, their parts.
         variants: Prompt variants.
         decodings: Decodings.
         models: Each model's part: ``model``, its ``calls``, how many of them are ``answered``, its different
             ``prompts``, the ``prompt_tokens`` of all calls, the ``tokens_read_once`` where what neighbouring
             prompts share is read once, the ``most_answer_tokens``; whether its tokens are ``counted`` (else a
-            token is taken for four characters). For what is not answered: ``seconds_left`` at the pace of
-            what is, None before any is; ``least_cost``, ``most_cost`` and ``likely_cost`` in US dollars, None
-            where nothing is known; and in words the ``cost``, and in ``batch`` that of the same calls in its
-            provider's batches, empty where there are none.
+            token is taken for four characters); in words what is added by asking about long texts in parts,
+            ``split``. For what is not answered: ``seconds_left`` at the pace of what is, None before any is;
+            ``least_cost``, ``most_cost`` and ``likely_cost`` in US dollars, None where nothing is known; and
+            in words the ``cost``, and in ``batch`` that of the same calls in its provider's batches, empty
+            where there are none.
         notes: On how the variants were chosen.
         paraphrases: A sentence for each model on the calls that made paraphrases, or are to make them; these
             are not among the others.
     """
 
     items: int
+    parts: int
     variants: int
     decodings: int
     models: tuple[dict[str, Any], ...]
@@ -177,7 +182,9 @@ class Forecast(Rows):
     def size(self) -> str:
         """Items × variants × decodings, in words."""
         counts = (("item", self.items), ("variant", self.variants), ("decoding", self.decodings))
-        return " × ".join(count(n, name) for name, n in counts)
+        items, *others = (count(n, name) for name, n in counts)
+        in_parts = f" in {self.parts:,} parts" if self.parts > self.items else ""
+        return " × ".join([items + in_parts, *others])
 
     def __str__(self) -> str:
         """The plan, a line a model."""
@@ -186,6 +193,8 @@ class Forecast(Rows):
             left = model["seconds_left"]
             time = "time unknown" if left is None else f"{left:,.0f} s left"
             lines.append(f"{model['model']}: {model['calls']:,} calls, {time}, {model['cost']}")
+            if model["split"]:
+                lines.append(f"{model['model']}: {model['split']}")
         return "\n".join([*lines, *self.paraphrases])
 
     __repr__ = __str__
@@ -205,7 +214,8 @@ def forecast(
     """Forecast what a plan will take."""
     experiment = plan.experiment
     return Forecast(
-        items=len(experiment.items),
+        items=len(plan.whole.items),
+        parts=len(experiment.items),
         variants=len(experiment.variants),
         decodings=len(experiment.decodings),
         models=tuple(
@@ -259,8 +269,26 @@ def _of_model(
         "most_cost": most,
         "likely_cost": likely,
         "cost": in_dollars(own),
+        "split": _added_by_split(plan, conditions, rate, price),
         "batch": "" if service is None else f"{in_batches}, within {service.hours:g} h",
     }
+
+
+def _added_by_split(plan: Plan, asked: Sequence[Condition], rate: float, price: Price | None) -> str:
+    """What there would not be if each text were asked about whole, in words; empty where each is."""
+    if plan.whole is plan.experiment:
+        return ""
+    of_variant = zip(
+        plan.experiment.variants, plan.order.survey["of_variants"], plan.of_whole["of_variants"], strict=True
+    )
+    added = {variant.id: rate * (parts - whole) for variant, parts, whole in of_variant}
+    repeats = {condition: condition.repeats for condition in asked}
+    texts = len(plan.experiment.items) - len(plan.whole.items)
+    calls = texts * sum(repeats.values())
+    tokens = sum(added[one.variant] * n for one, n in repeats.items())
+    longest = texts * sum(plan.max_tokens(one) * n for one, n in repeats.items())
+    cost = in_dollars(expected_cost(calls, tokens, longest, price))
+    return f"texts in parts take {calls:,} calls and about {round(tokens):,} tokens more, {cost}"
 
 
 def paraphrases_to_make(
@@ -275,7 +303,7 @@ def paraphrases_to_make(
     """
     drafts = []
     for name, calls, characters, tokens in left:
-        read, longest = calls * characters / _CHARACTERS_A_TOKEN, calls * tokens
+        read, longest = calls * characters / CHARACTERS_A_TOKEN, calls * tokens
         cost = expected_cost(calls, read, longest, prices.get(name))
         drafts.append(
             f"{calls:,} calls of {name} or more are to make paraphrases: about {round(read):,} tokens "
@@ -301,5 +329,5 @@ def _tokens_a_character(plan: Plan, model: Model) -> tuple[float, bool]:
     some = [prompt.messages for _, _, prompt in islice(plan.order.prompts(), 0, None, step)]
     counts = model.count_tokens(some)
     if counts is None:
-        return 1 / _CHARACTERS_A_TOKEN, False
+        return 1 / CHARACTERS_A_TOKEN, False
     return sum(counts) / sum(len(content) for messages in some for _, content in messages), True

@@ -203,7 +203,8 @@ class Collecting:
         pilots: dict[str, list[Request]] = {}
         for name in names:
             if name not in free and _is_worth_a_pilot(self._study, name, stored[name]):
-                pilots[name] = _about_the_longest(self._requests(name), self._study.experiment.items)
+                asked_about = self._study.experiment.in_parts.items
+                pilots[name] = _about_the_longest(self._requests(name), asked_about)
         asked = {name: iter(requests) for name, requests in pilots.items() if requests}
         if asked:
             self._collected(asked, budget, is_pilot=True)
@@ -286,7 +287,7 @@ class Collecting:
             requests = (left for request in requests for left in without(request, set(out)))
         if most is None:
             return requests
-        experiment = self._study.experiment
+        experiment = self._study.experiment.in_parts
         all_of_them = len(experiment.items) * sum(c.model == model for c in experiment.conditions)
         step = max(1, all_of_them // max(1, most))  # none are asked for where only answers are reused
         return islice(requests, 0, step * most, step)

@@ -156,7 +156,7 @@ def status_in(study: StudySource, store: Store | None, process: int | None) -> S
             "rate": pace(store, since=collected_since(study.folder)) if process else 0.0,
             "waiting": store.waiting() if process is None else 0,
             "batches": _batches(study, store),
-            "blocked": blocked_texts(study.experiment.items, store),
+            "blocked": blocked_texts(study.experiment.in_parts.items, store),
             "idle_knobs": [idle_words(*idle) for idle in idle_in(store)],
         }
         total -= store.calls.unfollowed()

@@ -11,6 +11,7 @@ from quaver.core.number_format import count, enumeration
 from quaver.core.replaced_file import replace_bytes
 from quaver.design.calls.lock_file import write_made
 from quaver.design.items.item_data import items_from, name_of_items, written_items
+from quaver.design.items.text_parts import PART, PARTS
 from quaver.design.spec.yaml_file import read_yaml
 from quaver.errors import QuaverError
 from quaver.study.analysis.annotation_frame import annotations_of
@@ -69,18 +70,24 @@ class Backfill:
                 fix="leave --backfill out, or check prompts without examples",
             )
         wanted = {*self.gaps["item"].cast(pl.String)}
-        rows = [{_ID: item.id, **item.fields} for item in first.experiment.items if item.id in wanted]
+        document: Any = read_yaml(home)
+        about = {name: document["items"][name] for name in ("text", "split") if name in document["items"]}
+        added = (PART, PARTS) if "split" in about else ()
+        rows = [
+            {_ID: item.id} | {name: cell for name, cell in item.fields.items() if name not in added}
+            for item in first.experiment.items
+            if item.id in wanted
+        ]
         content = written_items(items_from(rows, where="items.source"))
         path = home.with_name(f"{home.name.removesuffix('.yaml')}.backfill.yaml")
         name = f"{path.stem}/{name_of_items(content)}"
         path.with_suffix("").mkdir(exist_ok=True)
         replace_bytes(path.with_name(path.stem) / name_of_items(content), content)
-        document: Any = read_yaml(home)
         own, model = document.pop("backfill", None), self._model
         entry, functions = (own, {}) if model is None else model_entry(model)
         document["name"] = f"{document['name']}, second model"
         document["models"] = [entry]
-        document["items"] = {"source": name, "id": _ID, "text": document["items"]["text"]}
+        document["items"] = {"source": name, "id": _ID, **about}
         for key in ("reuse", "budget", "conclusions", "measures"):
             document.pop(key, None)
         if budget is not None:

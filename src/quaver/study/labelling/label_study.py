@@ -119,6 +119,14 @@ def label_study(check: Study, variants: Sequence[str], budget: float | None, mod
             where=str(check.folder),
             expected="the folder of a check, or a study file with items",
         )
+    if (split := check.spec.items.split) is not None and split.join == "none":
+        raise QuaverError(
+            "the items of this check are parts of texts, and a text has no label",
+            where=check.source.positions.where("items", "split", "join"),
+            expected="join: majority, max, any or {any: LABEL}",
+            found="none",
+            fix="say how a text's label follows from those of its parts, and check again",
+        )
     document["name"] = f"{check.spec.name}: labels"
     for part, keys in (("items", ("sample", "seed")), (None, ("small", "budget"))):
         for key in keys:

@@ -21,6 +21,7 @@ from quaver.core.annotations import misfit
 from quaver.core.input_budget import parsed_json, read_file, read_parquet
 from quaver.core.records import Condition, Decoding, Estimate, Item, LabelSet, Variant
 from quaver.design.calls.experiment import Experiment, follow_ups_of
+from quaver.design.items.text_parts import split_column
 from quaver.design.spec import NOT_ASKED, StudySpec
 from quaver.design.spec.study_file import Positions, read_study
 from quaver.errors import QuaverError, SpecError, StoreError
@@ -35,7 +36,9 @@ _several: Any = list
 _Count = Annotated[int, Field(ge=0, lt=2**63)]
 _PLACE = shape("_PLACE", {**dict.fromkeys(("model", "variant", "decoding", "item"), str), "repeat": int})
 _ITEMS = shape(
-    "_ITEMS", {"n": _Count, "blake2b": str, "gold": dict[str, _Count], "ids": list[str]}, total=False
+    "_ITEMS",
+    {"n": _Count, "blake2b": str, "gold": dict[str, _Count], "ids": list[str], "parts": dict[str, _Count]},
+    total=False,
 )
 _MADE = shape("_MADE", dict.fromkeys(("made", "spent"), list[dict[str, Any]]), total=False)
 _PARTS: Mapping[str, Any] = {
@@ -219,7 +222,7 @@ class Bundle(StudySource):
     @cached_property
     def experiment(self) -> Experiment:
         """What the study resolved to when it was packed."""
-        lock, task = self._lock, self.spec.task
+        lock, task, asked = self._lock, self.spec.task, self.spec.items
         kept = str(self.files.media)
         items = [
             replace(item, media=tuple(replace(medium, source=kept) for medium in item.media))
@@ -234,6 +237,9 @@ class Bundle(StudySource):
             conditions=lock["conditions"],
             notes=self._document.get("notes", ()),
             follow_ups=follow_ups_of(self.spec, self.positions),
+            cut=split_column(asked, self.positions, items[0].fields)
+            if asked.split and self.has_texts
+            else "",
         )
 
     @cached_property
@@ -276,7 +282,7 @@ class Bundle(StudySource):
             make_sound(path)
         with self.files.store() as store:
             if not self._is_sound:
-                ids = [item.id for item in self.experiment.items]
+                ids = [item.id for item in self.experiment.in_parts.items]
                 check_cells(store, path)
                 check_places(store, path, self.experiment.conditions, ids)
                 self._is_sound = True

@@ -264,7 +264,7 @@ class StudyFile(StudySource):
         calls: Iterator[Call] = iter(())
         if store.calls.stored():
             calls = (call for name in self.served for call in self.plan.calls(name, store.answered))
-        ids = [item.id for item in self.experiment.items]
+        ids = [item.id for item in self.experiment.in_parts.items]
         store.calls.place(self.fingerprint, self.experiment.conditions, ids, calls)
 
     def lock(self) -> dict[str, Any]:

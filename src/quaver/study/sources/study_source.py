@@ -179,7 +179,7 @@ class StudySource(ABC):
 
     def calls_of(self, condition: int) -> int:
         """How many calls a condition takes, by its position."""
-        return len(self.experiment.items) * self.experiment.conditions[condition].repeats
+        return len(self.experiment.in_parts.items) * self.experiment.conditions[condition].repeats
 
     @property
     @abstractmethod
