@@ -104,7 +104,7 @@ def test_what_to_type_next_can_be_typed(texts, monkeypatch, capsys):
         return capsys.readouterr().out
 
     try:
-        check = ("check", "texts.csv", "--gold", "stance", "--function")
+        check = ("check", "texts.csv", "--gold", "stance", "--prompts", "4", "--function")
         shown = typed(*check, "planted_annotators:inside", "--to", "inside")
         (step,) = (line for line in shown.splitlines() if line.startswith("Next: "))
         assert "label(text, prompt)" in step

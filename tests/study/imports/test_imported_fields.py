@@ -88,6 +88,7 @@ def test_numbers_and_sets_that_no_gold_label_has_count(tmp_path):
         assert study.measure("compliance", field=name)[0].value == 1
 
 
+@pytest.mark.long
 def test_it_is_reported_packed_and_verified(wide, tmp_path):
     study, _ = import_annotations(wide, fields=["tone", "topics", "cost"])
     assert "tone" in study.report().read_text(encoding="utf-8")

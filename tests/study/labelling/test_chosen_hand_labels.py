@@ -30,7 +30,7 @@ def test_texts_unlike_those_labelled_by_hand_need_a_person(tmp_path):
         writer = csv.writer(file)
         writer.writerow(["id", "post", "stance"])
         writer.writerows([*row, row[1].split()[1] if row[0] in hand else ""] for row in rows)
-    check = checked(path, text="post", gold="stance", labels=LABELS, model=model)
+    check = checked(path, text="post", gold="stance", labels=LABELS, model=model, prompts=4)
     assert check.study.verdict().recommendations[0].reason == "chosen texts"
     labels = quaver.label(path, check=check.study.folder, model=model, out=tmp_path / "out.csv").table
     truth = {str(number): text.split()[1] for number, text in rows}

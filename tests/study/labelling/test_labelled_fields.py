@@ -82,6 +82,10 @@ def by_hand(sheet):
     return back
 
 
+def gold_labels():
+    return {path: path.read_bytes() for path in Path().rglob("fields/*/gold/labels.csv")}
+
+
 def test_one_call_gives_a_column_for_each_field(texts):
     found = labelled(texts)
     assert found.file is not None
@@ -119,6 +123,12 @@ def test_one_sheet_serves_the_promise_of_each_field(texts):
     assert {"tone", "topics", "cost"} <= {*rows[0]}
     assert len(rows) < 60, "texts that were coded by hand are not coded again"
     assert found.acceptance is None
+    wrong = by_hand(sheet)
+    wrong.write_text(wrong.read_text().replace(",[],", ",taxes,"), encoding="utf-8")
+    before = gold_labels()
+    with pytest.raises(QuaverError, match="taxes"):
+        labelled(texts, error="20%", returned=[wrong])
+    assert gold_labels() == before, "a sheet with a wrong code is taken back in no field"
     found = labelled(texts, error="20%", returned=[by_hand(sheet)])
     shares = {(head, text.partition(" ")[0]) for head, text in found.notes if head.startswith("Share")}
     assert shares == {
@@ -136,13 +146,3 @@ def test_one_sheet_serves_the_promise_of_each_field(texts):
     if found.sheets:
         found = labelled(texts, error="20%", returned=[by_hand(found.sheets[0])])
     assert found.step == ""
-
-
-def test_a_sheet_with_a_wrong_code_is_taken_back_in_no_field(texts):
-    (sheet,) = labelled(texts, error="20%", by_hand=60).sheets
-    back = by_hand(sheet)
-    back.write_text(back.read_text().replace(",[],", ",taxes,"), encoding="utf-8")
-    before = {path: path.read_bytes() for path in Path().rglob("fields/*/gold/labels.csv")}
-    with pytest.raises(QuaverError, match="taxes"):
-        labelled(texts, error="20%", returned=[back])
-    assert {path: path.read_bytes() for path in Path().rglob("fields/*/gold/labels.csv")} == before

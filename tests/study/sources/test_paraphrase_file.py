@@ -136,6 +136,7 @@ def test_what_came_is_kept_where_too_few_came(tmp_path):
     assert fewer.variants.make() == []
 
 
+@pytest.mark.long
 def test_a_model_beside_the_studys_own_rewords_and_nothing_else(tmp_path):
     price = {"input": 1, "output": 2}
     beside = {"use": "llamacpp", "model": "smollm2-135m-instruct", "context": 512, "price": price}
