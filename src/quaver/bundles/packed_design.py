@@ -165,7 +165,7 @@ def _resolved(source: Bundle, written: StudySource, verification: Verification) 
     The bundle holds a table by its last name, wherever it was.
     """
     spec = written.spec.annotations or written.spec.items
-    tables = [spec.source]
+    tables = [spec.source, *written.spec.task.tables_of_spans]
     if isinstance(spec, ItemsSpec) and spec.examples is not None:
         tables.append(spec.examples.source)
     places = {table: source.folder / Path(table).name for table in tables}

@@ -244,6 +244,13 @@ def _tables_that_stay(study: Study, used: Collection[str]) -> dict[Path, str]:
         if more:
             why = f"since the study does not use all of it ({'; '.join(more)})"
             stayed[path] = f"{path.name} was left out, {why}"
+    ids = {item.id for item in study.experiment.items}
+    for path in map(study.source.positions.path_of, study.spec.task.tables_of_spans):
+        rows = read_rows(path)
+        named = [name for name in (rows[0] if rows else ()) if name.casefold() == "id"]
+        if others := {row.text(name) for row in rows for name in named} - ids:
+            of_others = count(len(others), "other text")
+            stayed[path] = f"{path.name} was left out, since it has spans of {of_others}"
     return stayed
 
 
@@ -257,7 +264,8 @@ def _tables(study: Study) -> list[Any]:
 def _own_files(study: Study) -> list[Path]:
     """The study file, its tables and paraphrases.json, where there are such."""
     positions = study.source.positions
-    tables = [positions.path_of(table.source) for table in _tables(study)]
+    names = [*(table.source for table in _tables(study)), *study.spec.task.tables_of_spans]
+    tables = map(positions.path_of, names)
     files = [positions.path, *tables, study.source.files.paraphrases]
     return [file for file in files if file is not None and file.is_file()]
 

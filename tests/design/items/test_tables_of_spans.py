@@ -6,6 +6,8 @@ import pytest
 from tests.studies import written
 
 import quaver
+from quaver.bundles.packing import bundle
+from quaver.bundles.verification import verify
 from quaver.errors import QuaverError
 
 STUDY = """\
@@ -76,6 +78,20 @@ def test_a_table_has_a_row_for_each_span(tmp_path, table):
     marked, recall = _marked(written(tmp_path, study, "\n".join(rows), "items.jsonl"))
     assert marked == {"a": "person[1:13];person[32:39]", "b": "", "c": None, "d": None}
     assert recall == 1
+
+
+@pytest.mark.parametrize(("more", "packed"), [("", True), ("z,person,Ada\n", False)])
+def test_a_bundle_holds_the_table_unless_it_is_of_other_texts_too(tmp_path, more, packed):
+    study = STUDY.replace("GOLD", "{source: spans.csv}").replace("SOURCE", "items.jsonl")
+    (tmp_path / "spans.csv").write_text(f"Id,label,quote\na,person,Ada Lovelace\n{more}", encoding="utf-8")
+    rows = [json.dumps({"id": name, "text": text}) for name, text in TEXTS.items()]
+    path = written(tmp_path, study, "\n".join(rows), "items.jsonl")
+    opened = quaver.Study.open(path, functions={"m": _answer})
+    opened.run(watch=lambda _: None)
+    archive, _ = bundle(opened, tmp_path / "a.quaver.zip")
+    found = verify(archive)
+    assert not found.differing
+    assert any("spans.csv" in line for line in found.not_compared) is not packed
 
 
 @pytest.mark.parametrize(

@@ -268,6 +268,11 @@ class TaskSpec(LabelledSpec):
         return {**given, "labels": ()}
 
     @property
+    def tables_of_spans(self) -> list[str]:
+        """The tables that hold what people marked, a row for each span."""
+        return [field.gold.source for field in self.fields.values() if field.gold and field.gold.source]
+
+    @property
     def needs_labels(self) -> bool:
         """Whether the task itself has the labels, and no fields have them."""
         return not self.fields
