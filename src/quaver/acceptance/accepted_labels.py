@@ -106,10 +106,6 @@ class Acceptance(Rows):
             f"{count(people, 'item')} need a person."
         )
 
-    def rows(self) -> list[dict[str, Any]]:
-        """The items, a row each."""
-        return self.table.to_dicts()
-
     def csv(self) -> str:
         """The items as CSV, safe to open in a spreadsheet."""
         file = BytesIO()

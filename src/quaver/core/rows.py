@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from quaver.core import registry
 from quaver.core.number_format import decimals, span
@@ -23,13 +23,16 @@ _MOST_ROWS = 200
 
 
 class Rows:
-    """The base of results that hold rows; each has ``rows``."""
+    """The base of results that hold rows; each has ``rows``, or names in ``_rows_in`` where it holds them."""
 
     __slots__ = ()
+    _rows_in: ClassVar[str] = "table"
+    """The attribute that is a frame, or a sequence of mappings."""
 
     def rows(self) -> Sequence[dict[str, Any]]:
         """The rows, each by its columns."""
-        raise NotImplementedError
+        held = getattr(self, self._rows_in)
+        return list(map(dict, held)) if isinstance(held, Sequence) else held.to_dicts()
 
     def to_polars(self) -> pl.DataFrame:
         """The rows as a Polars frame."""

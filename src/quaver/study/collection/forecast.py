@@ -135,6 +135,8 @@ class Forecast(Rows):
             are not among the others.
     """
 
+    _rows_in = "models"
+
     items: int
     parts: int
     variants: int
@@ -198,10 +200,6 @@ class Forecast(Rows):
         return "\n".join([*lines, *self.paraphrases])
 
     __repr__ = __str__
-
-    def rows(self) -> list[dict[str, Any]]:
-        """A row for each model."""
-        return list(self.models)
 
 
 def forecast(

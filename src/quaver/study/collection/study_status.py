@@ -68,6 +68,8 @@ class StudyStatus(Rows):
             take; these calls, tokens and dollars are not among the others.
     """
 
+    _rows_in = "conditions"
+
     total: int
     answered: int
     errors: int = 0
@@ -97,10 +99,6 @@ class StudyStatus(Rows):
         failed = f", {self.errors:,} with an error" if self.errors else ""
         running = f"; process {self.process} is collecting" if self.process is not None else ""
         return f"<{self.answered:,} of {self.total:,} calls are answered{failed}{running}>"
-
-    def rows(self) -> list[dict[str, Any]]:
-        """A row for each condition: model, variant, decoding, answered and wanted calls."""
-        return [dict(condition) for condition in self.conditions]
 
     @property
     def warnings(self) -> list[str]:

@@ -112,10 +112,6 @@ class Labelled(Rows):
         """The accepted labels; with fields, those of the field with the fewest; None without any."""
         return min(self.accepted.values(), key=lambda acceptance: acceptance.accepted, default=None)
 
-    def rows(self) -> list[dict[str, Any]]:
-        """A row for each text, and field."""
-        return self.table.to_dicts()
-
     def __str__(self) -> str:
         return " ".join(part for part in (self.state, self.step) if part)
 
