@@ -48,11 +48,29 @@ def wav(samples=100):
     return b"RIFF" + struct.pack("<I", len(body)) + body
 
 
-def _text(request):
-    """What a request of any dialect says in words."""
-    turns = request.get("messages") or request.get("contents") or []
-    parts = [part for turn in turns for part in _parts(turn)]
-    return " ".join(part["text"] for part in parts if "text" in part)
+def pdf(texts, streams=None):
+    """A PDF file with a text on each page, or with streams as they are."""
+    streams = streams or [f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET".encode() for text in texts]
+    kids = " ".join(f"{4 + 2 * at} 0 R" for at in range(len(streams)))
+    objects = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        f"<</Type/Pages/Count {len(streams)}/Kids[{kids}]>>".encode(),
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+    ]
+    for at, stream in enumerate(streams):
+        page = f"<</Type/Page/Parent 2 0 R/MediaBox[0 0 612 792]/Contents {5 + 2 * at} 0 R"
+        objects.append(f"{page}/Resources<</Font<</F1 3 0 R>>>>>>".encode())
+        packed = zlib.compress(stream, 9)
+        head = f"<</Filter/FlateDecode/Length {len(packed)}>>stream\n".encode()
+        objects.append(head + packed + b"\nendstream")
+    made, places = b"%PDF-1.4\n", []
+    for number, content in enumerate(objects, start=1):
+        places.append(len(made))
+        made += f"{number} 0 obj".encode() + content + b"endobj\n"
+    table = "".join(f"{place:010} 00000 n \n" for place in places)
+    size = len(objects) + 1
+    end = f"xref\n0 {size}\n0000000000 65535 f \n{table}trailer<</Size {size}/Root 1 0 R>>\n"
+    return made + f"{end}startxref\n{len(made)}\n%%EOF".encode()
 
 
 def _parts(turn):

@@ -29,6 +29,7 @@ pytestmark = pytest.mark.long
             "fields.md",
             "evidence.md",
             "long-texts.md",
+            "media.md",
             "walks.md",
             "spans.md",
             "hierarchies.md",

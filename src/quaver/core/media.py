@@ -117,7 +117,7 @@ def medium_of(name: str, source: str, kind: str) -> Medium:
     try:
         content = _bytes_at(source)
         media_type = type_of(content)
-        width, height = _sides(content, media_type)
+        width, height = _sides(content, media_type) if media_type in KINDS[kind] else (0, 0)
     except OSError as error:
         return Medium(name, problem=error.strerror or str(error))
     except ValueError as error:
@@ -252,15 +252,17 @@ _TABLE: Final = "CREATE TABLE IF NOT EXISTS media (sha256 TEXT PRIMARY KEY, type
 
 def keep_media(path: Path, media: Iterable[Medium]) -> None:
     """Keep the bytes of media in one file, each once."""
-    wanted = {medium.sha256: medium for medium in media if medium.type}
-    if not wanted:
-        return
+    for medium in {medium.sha256: medium for medium in media if medium.type}.values():
+        if not kept_medium(path, medium.sha256):
+            keep_bytes(path, medium.sha256, medium.type, medium.content())
+
+
+def keep_bytes(path: Path, name: str, media_type: str, content: bytes) -> None:
+    """Keep some bytes under a name."""
     try:
         with closing(sqlite3.connect(path, isolation_level=None)) as db:
             db.execute(_TABLE)
-            for digest in wanted.keys() - {one for (one,) in db.execute("SELECT sha256 FROM media")}:
-                row = (digest, wanted[digest].type, wanted[digest].content())
-                db.execute("INSERT OR IGNORE INTO media VALUES (?, ?, ?)", row)
+            db.execute("INSERT OR IGNORE INTO media VALUES (?, ?, ?)", (name, media_type, content))
     except sqlite3.Error as error:
         raise _unusable(path, error) from error
 

@@ -7,9 +7,10 @@ import pytest
 from anthropic.types.message_create_params import MessageCreateParamsNonStreaming
 from openai.types.chat.completion_create_params import CompletionCreateParamsNonStreaming
 from pydantic import TypeAdapter
-from tests.pictures import gif, jpeg, keeping_server, png, shown
+from tests.pictures import gif, jpeg, keeping_server, png, shown, wav
 
 from quaver import Study
+from quaver.core.media import keep_media, medium_of, noted_medium
 from quaver.errors import SpecError
 
 
@@ -61,6 +62,7 @@ def test_a_server_receives_the_bytes_of_a_picture_once(dialect, tmp_path):
     rows = [{"image": "a.png\nb.jpg", "said": ""}, {"image": "b.jpg", "said": "Look!"}]
     with keeping_server() as (url, sent):
         study = study_of(tmp_path, model(url), rows, text="{{ said }}")
+        assert "not counted yet" in study.plan().notes[-1]
         assert study.run().errors == 0
         asked = [body for _, body in sent]
         assert sorted(map(len, map(shown, asked))) == [1, 2]
@@ -89,3 +91,33 @@ def test_what_a_provider_does_not_take_is_an_error_before_anything_is_sent(tmp_p
             study.run()
         assert "image/webp" in caught.value.fix
         assert not sent
+
+
+def test_a_recording_is_sent_where_the_provider_takes_it(tmp_path):
+    (tmp_path / "a.wav").write_bytes(wav())
+    how = {"images": None, "audio": "image"}
+    sound = _encoded(wav())
+    with keeping_server() as (url, sent):
+        for dialect in ("chat", "gemini"):
+            (tmp_path / dialect).mkdir()
+            (tmp_path / dialect / "a.wav").write_bytes(wav())
+            rows = [{"image": "a.wav"}]
+            study = study_of(tmp_path / dialect, DIALECTS[dialect][0](url), rows, **how)
+            assert study.run().errors == 0
+        chat, gemini = (body for _, body in sent)
+        heard = {"type": "input_audio", "input_audio": {"data": sound, "format": "wav"}}
+        assert shown(chat) == [heard]
+        assert shown(gemini) == [{"inline_data": {"mime_type": "audio/wav", "data": sound}}]
+        with pytest.raises(SpecError, match="audio/wav"):
+            study_of(tmp_path, DIALECTS["messages"][0](url), [{"image": "a.wav"}], **how).run()
+        assert len(sent) == 2
+
+
+def test_a_batch_finds_its_pictures_where_the_study_keeps_them(tmp_path):
+    kept = tmp_path / "media.db"
+    (tmp_path / "a.png").write_bytes(png())
+    medium = medium_of("a.png", str(tmp_path / "a.png"), "images")
+    keep_media(kept, [medium])
+    (tmp_path / "a.png").unlink()
+    again = noted_medium(medium.noted, kept)
+    assert (again.content(), again.noted[:-1]) == (png(), medium.noted[: medium.noted.index(', "width"')])

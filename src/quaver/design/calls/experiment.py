@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import blake2b
+from pathlib import Path
 
 from quaver.core.label_values import Codebook
 from quaver.core.records import Condition, Decoding, Item, LabelSet, Variant
@@ -109,10 +110,12 @@ class Experiment:
         return {variant.id: variant for variant in self.variants}
 
 
-def resolve(spec: StudySpec, source: Positions, keeper: Keeper | None = None) -> Experiment:
+def resolve(
+    spec: StudySpec, source: Positions, keeper: Keeper | None = None, kept: Path | None = None
+) -> Experiment:
     """Load the items, make the variants, and cross them with decodings and models."""
     labels = spec.task.label_set(spec.prompt.language)
-    items, spare = load_items(spec, source)
+    items, spare = load_items(spec, source, kept)
     for column in labels.options:
         if column not in items[0].fields:
             raise UnknownName("column", column, items[0].fields, where=source.where("task", "options"))

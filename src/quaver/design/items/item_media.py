@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from quaver.core.media import Medium, medium_of
+from quaver.core.media import MOST_BYTES, Medium, keep_bytes, kept_medium, medium_of
 from quaver.core.number_format import count
 from quaver.core.records import Item
+from quaver.design.items import pdf_engine
 from quaver.design.items.answer_options import listed
 from quaver.design.spec.items_spec import ItemsSpec
 from quaver.design.spec.study_file import Positions
 from quaver.errors import ItemError, UnknownName
 
 
-def with_media(items: Sequence[Item], asked: ItemsSpec, table: str, source: Positions) -> list[Item]:
+def with_media(
+    items: Sequence[Item], asked: ItemsSpec, table: str, source: Positions, kept: Path | None = None
+) -> list[Item]:
     """The items with what the columns of pictures, pages and recordings name.
 
     A file that cannot be used costs its own item: asking about it is an error without a call.
@@ -25,6 +31,7 @@ def with_media(items: Sequence[Item], asked: ItemsSpec, table: str, source: Posi
         asked: Names the columns.
         table: The table's name in the study file: paths start from its folder.
         source: The places of the study's parts.
+        kept: Where the text of PDF files is kept, since reading it takes long.
 
     Raises:
         ItemError: No file can be used.
@@ -40,12 +47,16 @@ def with_media(items: Sequence[Item], asked: ItemsSpec, table: str, source: Posi
     folder = path.parent if path == source.home / table else source.home  # else it was given as data
     found = []
     for item in items:
-        media = [
-            one for kind, column in columns.items() for one in _media(item, kind, column, folder, source)
-        ]
+        media: list[Medium] = []
+        for kind, column in columns.items():
+            files = list(_named(item, kind, column, folder, source))
+            if kind == "pdf" and asked.reads_pages:
+                files = _with_text(item, files, (asked.pdf or {}).get("pages", ""), kept)
+            media += files
         found.append(replace(item, media=tuple(media)))
     every = [(item, medium) for item in found for medium in item.media]
-    if every and not any(medium.type for _, medium in every):
+    used = sum(not item.media or item.media[0].type != "" for item in found)
+    if every and not used:
         item, medium = every[0]
         raise ItemError(
             "none of these files can be used",
@@ -66,7 +77,7 @@ def notes_on_media(items: Sequence[Item]) -> list[str]:
     return [f"{count(len(lost), 'item')} cannot be asked about, since a file cannot be used ({why})."]
 
 
-def _media(item: Item, kind: str, column: str, folder: Path, source: Positions) -> Iterator[Medium]:
+def _named(item: Item, kind: str, column: str, folder: Path, source: Positions) -> Iterator[Medium]:
     """What a cell names: paths or ``data:`` URIs, in lines or in a list."""
     cell = item.fields.get(column)
     names = listed(cell) or str("" if cell is None else cell).splitlines()
@@ -81,6 +92,44 @@ def _media(item: Item, kind: str, column: str, folder: Path, source: Positions) 
             yield Medium(name, problem=problem)
         else:
             yield medium_of(name, str(path), kind)
+
+
+def _with_text(item: Item, files: Sequence[Medium], pages: str, kept: Path | None) -> list[Medium]:
+    """Give an item the text of its PDF files as its field ``pdf``; returns those that have none."""
+    texts, lost = list[str](), list[Medium]()
+    for file in files:
+        text, problem = _text_of(file, pages, kept) if file.type else ("", file.problem)
+        if problem:
+            lost.append(Medium(file.name, problem=problem))
+        texts.append(text)
+    if isinstance(item.fields, dict):
+        item.fields["pdf"] = "\n\n".join(texts)
+    return lost
+
+
+def _text_of(file: Medium, pages: str, kept: Path | None) -> tuple[str, str]:
+    """The text of a PDF file, and why there is none."""
+    name = f"{file.sha256} {pages}".strip()
+    if kept is not None and (known := kept_medium(kept, name)):
+        return known.decode(), ""
+    first, _, last = pages.partition("-")
+    limits = map(str, (first or 1, last or first or 0, MOST_BYTES))
+    command = [sys.executable, "-P", pdf_engine.__file__, *limits]
+    try:
+        done = subprocess.run(
+            command, input=file.content(), capture_output=True, timeout=_SECONDS, check=False
+        )
+        said = json.loads(done.stdout)
+    except (subprocess.TimeoutExpired, ValueError):  # the process ran into its limits
+        return "", "reading it takes more time or memory than a file may"
+    text = str(said.get("text", ""))
+    if text and kept is not None and kept.parent.is_dir():
+        keep_bytes(kept, name, "text/plain", text.encode("utf-8", "replace"))
+    return text, str(said.get("problem", ""))
+
+
+_SECONDS = 300
+"""By the clock; the process counts those in which it works."""
 
 
 def _outside(name: str, folder: Path) -> str:

@@ -40,12 +40,13 @@ _SHOW_EXAMPLES = ("prompts", "shots", "strategies")
 """The families whose prompts may show examples."""
 
 
-def load_items(spec: StudySpec, source: Positions) -> tuple[list[Item], list[Item]]:
+def load_items(spec: StudySpec, source: Positions, kept: Path | None = None) -> tuple[list[Item], list[Item]]:
     """Load, check and sample a study's items.
 
     Args:
         spec: The study.
         source: The places of its parts, for errors, and the folder from which relative paths start.
+        kept: Where the text of PDF files is kept.
 
     Returns:
         The sampled items; then those from which prompts may take examples: the others, or the items of the
@@ -80,8 +81,8 @@ def load_items(spec: StudySpec, source: Positions) -> tuple[list[Item], list[Ite
     if asked.examples is not None:
         spare, table = _items_of(asked.examples, spec, source, ("items", "examples")), asked.examples.source
     if any(family.use in _SHOW_EXAMPLES for family in spec.variants):  # else there is no need to read so much
-        spare = with_media(spare, asked, table, source)
-    items = with_media(items, asked, asked.source, source)
+        spare = with_media(spare, asked, table, source, kept)
+    items = with_media(items, asked, asked.source, source, kept)
     if asked.split is not None:
         items, spare = in_parts(items, asked, source), list(map(whole, spare))
     return items, spare

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import date
@@ -10,9 +11,10 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from quaver.core.column_names import column_of
-from quaver.core.media import KINDS
 from quaver.core.number_format import composed
 from quaver.design.spec.yaml_file import Count, Name, Natural, Part, PlacedError, Text, check_distinct
+
+_PAGES = re.compile(r"[1-9][0-9]{0,5}(-[1-9][0-9]{0,5})?")
 
 Scalar = bool | int | float | str
 
@@ -29,6 +31,12 @@ def _listed(given: Any) -> Any:
 def _named(given: Any) -> Any:
     return {"text": given} if isinstance(given, str) else given
 
+
+def _of_column(given: Any) -> Any:
+    return {"column": given} if isinstance(given, str) else given
+
+
+PdfKey = Literal["column", "as", "pages"]
 
 Value = Annotated[Scalar | None, BeforeValidator(_as_text)]
 Limit = Annotated[int | float | str | None, BeforeValidator(_as_text)]
@@ -291,6 +299,13 @@ class ItemsSpec(TableSpec, Grouped):
     images: Name | None = None
     """The column of pictures (PNG, JPEG, GIF, WebP) that the model sees before the text: paths inside the
     table's folder or `data:` URIs, several in lines or as a list."""
+    audio: Name | None = None
+    """The column of recordings (WAV, MP3, FLAC, Ogg), named like pictures."""
+    pdf: Annotated[dict[PdfKey, str] | None, BeforeValidator(_of_column)] = Field(
+        None, examples=[{"column": "file", "as": "text", "pages": "1-20"}]
+    )
+    """The column of PDF files, named like pictures. `{{ pdf }}` is then their text; with {column: …, as:
+    pictures} models are sent the files themselves. pages: 2-5 reads the text of some pages."""
     coders: tuple[Name, ...] = ()
     """Columns with the labels of human coders, one for each: they are compared with each other and with the
     models."""
@@ -309,6 +324,10 @@ class ItemsSpec(TableSpec, Grouped):
 
     @model_validator(mode="after")
     def _columns_fit(self) -> ItemsSpec:
+        if self.pdf is not None:
+            self._check_pdf(self.pdf)
+        if self.reads_pages and "text" not in self.model_fields_set:
+            object.__setattr__(self, "text", {"text": "{{ pdf }}"})
         if not (self.media or ("text" in self.model_fields_set and all(self.text.values()))):
             raise PlacedError(
                 "'text' is missing",
@@ -334,10 +353,28 @@ class ItemsSpec(TableSpec, Grouped):
             )
         return self
 
+    def _check_pdf(self, given: Mapping[PdfKey, str]) -> None:
+        pages = given.get("pages")
+        if not given.get("column"):
+            raise PlacedError(
+                "'column' is missing", "pdf", expected="the column of PDF files", found="nothing"
+            )
+        if given.get("as", "text") not in ("text", "pictures"):
+            raise PlacedError("this value does not fit", "pdf", "as", expected="text or pictures")
+        if pages is not None and not (self.reads_pages and _PAGES.fullmatch(pages)):
+            expected = "numbers such as 1-20, where `as` is text"
+            raise PlacedError("these pages cannot be read", "pdf", "pages", expected=expected, found=pages)
+
     @property
     def media(self) -> dict[str, str]:
         """The columns of files beside the texts, by their keys."""
-        return {kind: column for kind in KINDS if (column := getattr(self, kind, None))}
+        columns = {"images": self.images, "pdf": (self.pdf or {}).get("column"), "audio": self.audio}
+        return {kind: column for kind, column in columns.items() if column}
+
+    @property
+    def reads_pages(self) -> bool:
+        """Whether models are shown the text of PDF files, rather than the files."""
+        return self.pdf is not None and self.pdf.get("as", "text") == "text"
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from quaver.collect.run.ledger import Entry
 from quaver.collect.run.progress import Price
 from quaver.core.batch import Batched
 from quaver.core.model import Model
-from quaver.core.number_format import count
+from quaver.core.number_format import count, enumeration
 from quaver.core.records import Condition
 from quaver.core.rows import Rows
 from quaver.design.calls.call_plan import Plan
@@ -220,9 +220,23 @@ def forecast(
             _of_model(plan, name, model, usage.get(name, {}), prices.get(name))
             for name, model in models.items()
         ),
-        notes=tuple(experiment.notes),
+        notes=(*experiment.notes, *_on_media(plan, usage)),
         paraphrases=tuple(_made(entry, prices.get(entry.model)) for entry in entries),
     )
+
+
+def _on_media(plan: Plan, usage: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Which tokens of pictures, pages and recordings are counted, where items have any."""
+    if not any(item.media for item in plan.experiment.items):
+        return []
+    models = dict.fromkeys(condition.model for condition in plan.experiment.conditions)
+    unknown = [name for name in models if usage.get(name, {}).get("counted", 0) < _FEW]
+    if not unknown:
+        return ["The tokens of pictures, pages and recordings are counted as the servers have reported them."]
+    return [
+        "Every provider counts the tokens of pictures, pages and recordings in its own way. For "
+        f"{enumeration(unknown)} they are not counted yet; a pilot measures them."
+    ]
 
 
 def _of_model(

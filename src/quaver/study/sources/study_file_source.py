@@ -66,7 +66,9 @@ class StudyFile(StudySource):
     @cached_property
     def experiment(self) -> Experiment:
         """Items, variants, decodings and conditions, loaded and checked."""
-        experiment = resolve(self.decided, self.positions, self.paraphrases)
+        if self.spec.items.reads_pages:
+            require("pdf", "pypdf")
+        experiment = resolve(self.decided, self.positions, self.paraphrases, self.files.media)
         check_design(experiment)
         if quotes(experiment.labels):  # before anything is paid
             require("evidence", "rapidfuzz")
