@@ -76,12 +76,12 @@ class Medium:
         Raises:
             ItemError: It cannot be used, or has changed since.
         """
-        found = b""
+        content = b""
         if self.source.endswith(".db"):
-            found = kept_medium(Path(self.source), self.sha256)
+            content = kept_medium(Path(self.source), self.sha256)
         elif self.type:
-            found = _bytes_at(self.source)
-        if not found or sha256(found).hexdigest() != self.sha256:
+            content = _bytes_at(self.source)
+        if not content or sha256(content).hexdigest() != self.sha256:
             raise ItemError(
                 "this file is no longer what it was when the items were read",
                 where=self.name[:120],
@@ -89,7 +89,7 @@ class Medium:
                 found=self.problem or "other bytes",
                 fix="run again: what has changed is asked again",
             )
-        return found
+        return content
 
     def uri(self) -> str:
         """Its bytes as a ``data:`` URI."""
@@ -125,9 +125,9 @@ def medium_of(name: str, source: str, kind: str) -> Medium:
     except (struct.error, IndexError):
         return Medium(name, problem="it is cut off")
     if media_type not in KINDS[kind]:
-        allowed = ", ".join(sorted(one.partition("/")[2] for one in KINDS[kind]))
-        found = (media_type or f"a file that begins with {content[:8]!r}") if content else "nothing"
-        return Medium(name, problem=f"{found} instead of {allowed}")
+        wanted = ", ".join(sorted(known.partition("/")[2] for known in KINDS[kind]))
+        given = (media_type or f"a file that begins with {content[:8]!r}") if content else "nothing"
+        return Medium(name, problem=f"{given} instead of {wanted}")
     return Medium(name, media_type, sha256(content).hexdigest(), len(content), width, height, "", source)
 
 

@@ -45,7 +45,7 @@ def with_media(
             raise UnknownName("column", column, items[0].fields, where=source.where("items", kind))
     path = source.path_of(table)
     folder = path.parent if path == source.home / table else source.home  # else it was given as data
-    found = []
+    shown = []
     for item in items:
         media: list[Medium] = []
         for kind, column in columns.items():
@@ -53,9 +53,9 @@ def with_media(
             if kind == "pdf" and asked.reads_pages:
                 files = _with_text(item, files, (asked.pdf or {}).get("pages", ""), kept)
             media += files
-        found.append(replace(item, media=tuple(media)))
-    every = [(item, medium) for item in found for medium in item.media]
-    used = sum(not item.media or item.media[0].type != "" for item in found)
+        shown.append(replace(item, media=tuple(media)))
+    every = [(item, medium) for item in shown for medium in item.media]
+    used = sum(not item.media or item.media[0].type != "" for item in shown)
     if every and not used:
         item, medium = every[0]
         raise ItemError(
@@ -64,12 +64,12 @@ def with_media(
             expected=f"paths of files inside {folder.absolute()}, or data: URIs in Base64",
             found=f"{medium.name[:120]}: {medium.problem}",
         )
-    return found
+    return shown
 
 
 def notes_on_media(items: Sequence[Item]) -> list[str]:
     """What a reader must know of items whose files cannot be used."""
-    lost = {item.id: one for item in items for one in item.media if not one.type}
+    lost = {item.id: medium for item in items for medium in item.media if not medium.type}
     if not lost:
         return []
     (first, medium), *_ = lost.items()

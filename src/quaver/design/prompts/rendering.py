@@ -108,7 +108,7 @@ class PromptWriter:
             messages = (*self._turns, *_shown(item), Message("user", content))
         if self._examples:
             question = f"{self._examples}\n\n{question}"
-        return Prompt(messages, text, question, (*self._media, *item.media))
+        return Prompt(messages, text, question, self._media + item.media)
 
     def _values(self, item: Item, text: str) -> dict[str, Any]:
         """The values of all names in the layout."""
@@ -162,9 +162,9 @@ class PromptWriter:
 _TEMPLATES = ("layout", "system", "instruction", "postfix")
 
 
-def _shown(item: Item) -> Iterator[Message]:
+def _shown(item: Item) -> Sequence[Message]:
     """The messages that show an item's media."""
-    return (Message("media", medium.noted) for medium in item.media)
+    return [Message("media", medium.noted) for medium in item.media] if item.media else ()
 
 
 def _continued(content: str, reply: str) -> str:

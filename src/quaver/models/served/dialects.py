@@ -217,6 +217,10 @@ def _choice(server: Preset, choices: Sequence[str]) -> dict[str, Any]:
     return {}
 
 
+def _image_url(medium: Medium) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": medium.uri()}}
+
+
 def _input_audio(medium: Medium) -> dict[str, Any]:
     form = "wav" if medium.type == "audio/wav" else "mp3"
     return {"type": "input_audio", "input_audio": {"data": medium.base64(), "format": form}}
@@ -238,7 +242,7 @@ CHAT_API: Final = Dialect(
         "logprobs": ("top_logprobs", "logprobs"),
     },
     lambda form: {"type": "json_schema", "json_schema": form},
-    media=dict.fromkeys(KINDS["images"], lambda one: {"type": "image_url", "image_url": {"url": one.uri()}})
+    media=dict.fromkeys(KINDS["images"], _image_url)
     | {"audio/wav": _input_audio, "audio/mpeg": _input_audio},
 )
 
@@ -286,6 +290,10 @@ def _of_response(reply: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _input_image(medium: Medium) -> dict[str, Any]:
+    return {"type": "input_image", "image_url": medium.uri()}
+
+
 RESPONSES_API: Final = Dialect(
     "responses",
     _responses_prompt,
@@ -300,7 +308,7 @@ RESPONSES_API: Final = Dialect(
     },
     lambda form: {"type": "json_schema", **form},
     _of_response,
-    dict.fromkeys(KINDS["images"], lambda one: {"type": "input_image", "image_url": one.uri()}),
+    dict.fromkeys(KINDS["images"], _input_image),
 )
 
 

@@ -330,7 +330,9 @@ class Collecting:
 
 def _why_unusable(request: Request) -> str:
     """Why the first of a request's files that cannot be used is none; empty where all can."""
-    return next((f"{one.name[:120]}: {one.problem}" for one in request.prompt.media if not one.type), "")
+    return next(
+        (f"{medium.name[:120]}: {medium.problem}" for medium in request.prompt.media if not medium.type), ""
+    )
 
 
 _PILOT: Final = 10
