@@ -13,7 +13,6 @@ from typing import Any, Final, cast
 from quaver.core.label_values import fields_in, labels_in, set_of
 from quaver.core.number_format import count
 from quaver.core.records import OF_SETS, UNORDERED, Item, LabelSet
-from quaver.design.prompts.templates import names_in
 from quaver.design.spec.items_spec import WHOLE, ItemsSpec, SplitSpec
 from quaver.design.spec.study_file import Positions
 from quaver.errors import ItemError, SpecError, UnknownName
@@ -36,6 +35,9 @@ _LOOK_AHEAD: Final = 8
 """Characters behind the limit in which a blank line may go on."""
 
 _SPACE: Final = re.compile(r"\s")
+_PLACE: Final = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
+"""A place in a template."""
+
 _LETTER: Final = re.compile(r"\S|\Z")
 
 
@@ -90,7 +92,8 @@ def _at(sign: re.Pattern[str], text: str, begin: int, end: int = sys.maxsize) ->
 def split_column(asked: ItemsSpec, source: Positions, columns: Collection[str]) -> str:
     """The column that is cut: the one that is named, or else the only one that the text shows."""
     where, split = source.where("items", "split", "column"), asked.split
-    shown = {name for template in asked.text.values() for name in names_in(template) if name in columns}
+    places = " ".join(_PLACE.findall(" ".join(asked.text.values())))
+    shown = {name for name in columns if re.search(rf"\b{re.escape(name)}\b", places)}
     name = (split and split.column) or (shown.pop() if len(shown) == 1 else None)
     if name is None:
         raise SpecError(
