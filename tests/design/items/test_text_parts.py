@@ -9,6 +9,7 @@ from tests.studies import resolved
 
 from quaver.core.records import Label, LabelSet
 from quaver.design.items.text_parts import CHARACTERS_A_TOKEN, cut, joined_label
+from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec.items_spec import SplitSpec
 from quaver.errors import ItemError, QuaverError, SpecError
 
@@ -179,6 +180,16 @@ def test_a_part_is_an_item_with_the_other_columns_of_its_text(study):
         ("17#1", "Steel", "One two three.", 1, 2),
         ("17#2", "Steel", "Four five six.", 2, 2),
         ("18", "Coal", "One.", 1, 1),
+    ]
+
+
+def test_the_text_itself_may_say_which_part_it_is(study):
+    experiment = resolved(study(text="{{ part }}/{{ parts }}: {{ speech }}", split={"tokens": 4}))
+    writer = PromptWriter(experiment.variants[0], experiment.labels)
+    assert list(map(writer.text, experiment.in_parts.items)) == [
+        "1/2: One two three.",
+        "2/2: Four five six.",
+        "1/1: One.",
     ]
 
 

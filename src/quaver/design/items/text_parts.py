@@ -93,7 +93,8 @@ def split_column(asked: ItemsSpec, source: Positions, columns: Collection[str]) 
     """The column that is cut: the one that is named, or else the only one that the text shows."""
     where, split = source.where("items", "split", "column"), asked.split
     places = " ".join(_PLACE.findall(" ".join(asked.text.values())))
-    shown = {name for name in columns if re.search(rf"\b{re.escape(name)}\b", places)}
+    named = {name for name in columns if re.search(rf"\b{re.escape(name)}\b", places)}
+    shown = named - {PART, PARTS}
     name = (split and split.column) or (shown.pop() if len(shown) == 1 else None)
     if name is None:
         raise SpecError(
@@ -173,9 +174,11 @@ def note_on_parts(split: SplitSpec, items: Sequence[Item]) -> str:
     for item in items:
         sizes[item.groups.get(WHOLE, item.id)] += len(item.parts) or 1
     long = [size for size in sizes.values() if size > 1]
+    join = str(split.join).replace("'", "")
     return (
         f"{len(long):,} of {count(len(sizes), 'text')} are longer than {split.tokens:,} tokens (of "
-        f"{CHARACTERS_A_TOKEN} characters each) and are cut between {split.by} into {sum(long):,} parts."
+        f"{CHARACTERS_A_TOKEN} characters each) and are cut between {split.by} into {sum(long):,} parts "
+        f"(join: {join})."
     )
 
 
