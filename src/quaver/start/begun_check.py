@@ -31,7 +31,7 @@ _GIVEN: Final = "start.json"
 _BOOK: Final = "codebook.jsonl"
 _STUDY: Final = "study.yaml"
 _WRITTEN: Final = ("encoding", "separator", "sheet")
-_SINGLE: Final = ("text", "id", "gold", "group")
+_SINGLE: Final = ("text", "title", "id", "gold", "group")
 _SEVERAL: Final = ("coders", "compare", "ignore")
 
 _WAIT: Final = 1.0
@@ -42,6 +42,7 @@ MOST_BYTES: Final = 200 << 20
 
 ROLES: Final[Mapping[str, str]] = {
     "text": "text",
+    "title": "title above the text",
     "id": "id",
     "gold": "gold label",
     "coders": "one coder’s label",

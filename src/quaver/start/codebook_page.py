@@ -32,14 +32,9 @@ class _Codebook:
 
     def __init__(self, page: StepPage) -> None:
         self.page, self.begun = page, page.begun
-        try:
-            column = self.begun.found.text
-        except QuaverError:
-            column = self.begun.column_of("text") or ""
-        self.fields, self.texts = (
-            self.begun.fields,
-            [row.text(column) for row in self.begun.table.rows[:_TEXTS]],
-        )
+        self.fields, columns = self.begun.fields, [self.begun.column_of(role) for role in ("title", "text")]
+        shown = ([row.text(name) for name in columns if name] for row in self.begun.table.rows[:_TEXTS])
+        self.texts = ["\n\n".join(filter(None, texts)) for texts in shown]
         self.inputs: list[tuple[Any, Any]] = []
 
     def build(self) -> None:

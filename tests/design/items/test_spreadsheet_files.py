@@ -111,7 +111,7 @@ def test_a_single_filled_sheet_needs_no_name(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "where", "fix"),
     [
-        ([("Texts",), (), ("id", "text", "label"), (1, "x", "a")], "row 1", "delete the rows above"),
+        ([("Texts",), (), ("id", "text"), (1, "x", "a")], "row 1", "delete the rows above"),
         ([("id", None, None), (1, "x", "a"), (2, "y", None)], "row 1", "delete the rows above"),
         ([("id", "text", None), (1, "x", "a")], "row 1", "column C"),
         ([("id", "text", "text"), (1, "x", "a")], "row 1", "rename"),

@@ -6,6 +6,7 @@ import polars as pl
 import pytest
 from tests.spreadsheets import write_xlsx
 
+import quaver
 from quaver.errors import QuaverError
 from quaver.study.checking.check_design import prepared_check
 
@@ -98,6 +99,36 @@ TABLES = {  # its columns; those of the texts, the ids and the gold labels; and 
         *("answers to question 4", None, None),
         {"labels": STANCES},
     ),
+    "a newspaper's archive, whose addresses are its ids": (
+        {"url": ids("https://example.org/a/{}"), "title": [f"What {n} people say" for n in range(60)]}
+        | {"lead": TEXTS, "outlet": PARTIES, "topic_hand": CODED},
+        *("lead", "url", "topic_hand"),
+        {"title": "title"},
+    ),
+    "a data set in which every row is labelled": (
+        {"key": ids("k{}"), "body": TEXTS, "party": PARTIES, "Sentiment": ALL_CODED},
+        *("body", "key", "Sentiment"),
+        {"parquet": True},
+    ),
+    "codes beside other numbers": (
+        {"lfd": NUMBERS, "Frage": ["Was halten Sie davon? " * 9] * 60, "Antwort": TEXTS}
+        | {"Region": [str(n % 3) for n in range(60)], "Geschlecht": [str(n % 2) for n in range(60)]}
+        | {"Code": [str(STANCES.index(one)) if one else "" for one in CODED]},
+        *("Antwort", "lfd", "Code"),
+        {},
+    ),
+    "two columns of numbers that nobody coded": (
+        {"lfd": NUMBERS, "Antwort": TEXTS, "Region": [str(n % 2) for n in range(60)]}
+        | {"Welle": [str(n % 2) for n in range(1, 61)], "Haltung (händisch)": CODED},
+        *("Antwort", "lfd", "Haltung (händisch)"),
+        {},
+    ),
+    "truth values beside others": (
+        {"comment_id": ids("c{}"), "comment": TEXTS, "is_reply": ["True", "False"] * 30}
+        | {"toxic": ["TRUE", "False", "FALSE", "True", "n/a", "TRUE"] * 10},
+        *("comment", "comment_id", "toxic"),
+        {"n": 2},
+    ),
     "Parquet with codes and gaps": (
         {"key": ids("{}"), "likes": ids("9{}"), "post": TEXTS}
         | {"rating": [float(STANCES.index(one)) if one else None for one in CODED]},
@@ -128,7 +159,8 @@ def test_a_table_is_understood_by_looking_at_all_of_it(tmp_path, maker):
     table = found.table
     assert (table.text, table.item, table.gold) == (text, item, gold)
     assert table.coders == (("Anna", "Ben") if "Anna" in columns else ())
-    assert len(table.labels) == 3
+    assert len(table.labels) == how.get("n", 3)
+    assert table.title == how.get("title")
     of_models = {"gpt_label", "prediction", "GPTLabel"} & {*columns}
     assert {one.column for one in found.taken if one.role == "a model's"} == of_models
 
@@ -154,6 +186,23 @@ def test_where_two_columns_fit_equally_well_the_option_is_named(tmp_path, more, 
         prepared_check(path, **given)
     assert "--gold" in str(caught.value.fix)
     assert "seen" in str(caught.value.found)
+
+
+def test_a_title_stands_above_its_text(tmp_path):
+    columns = {"headline": [f"News of day {n}" for n in range(60)], "body": TEXTS, "label": ALL_CODED}
+    asked = set[str]()
+
+    def annotate(text, prompt):
+        asked.add(text)
+        return "none"
+
+    options = {"model": annotate, "n": 60, "prompts": 1, "repeats": 1, "yes": True}
+    path = saved(tmp_path, columns, {})
+    quaver.check(path, **options, to=tmp_path / "whole")
+    assert asked == {f"News of day {n}\n\n{TEXTS[n]}" for n in range(60)}
+    asked.clear()
+    quaver.check(path, ignore=["headline"], **options, to=tmp_path / "alone")
+    assert asked == {*TEXTS}
 
 
 def test_human_rights_are_no_hand_labels(tmp_path):

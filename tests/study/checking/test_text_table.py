@@ -2,8 +2,10 @@
 
 import polars as pl
 import pytest
+from tests.spreadsheets import write_xlsx
 
 import quaver
+from quaver.design.items.table_files import read_rows
 from quaver.errors import ItemError
 from quaver.study.checking.check_design import prepared_check
 
@@ -96,6 +98,23 @@ def test_the_copy_keeps_rows_without_a_text_and_what_stood_around(tmp_path):
     assert (len(lines), found.table.height) == (42, 39)
 
 
-def test_a_title_above_the_columns_names_is_an_error_that_says_so(tmp_path):
+@pytest.mark.parametrize("above", [("Survey of May", "", ""), ("Post", "", "")])
+def test_a_row_above_the_columns_names_is_no_row_of_texts(tmp_path, above):
+    path = table(tmp_path, [("id", "text", "stance"), *texts()], head=",".join(above))
+    found = check(path, to=tmp_path / "seen")
+    table_of = found.table
+    assert (table_of.item, table_of.text, table_of.gold, table_of.rows) == ("id", "text", "stance", 40)
+    write_xlsx(tmp_path / "x.xlsx", [[name or None for name in above], ("id", "text", "stance"), *texts()])
+    for path in (tmp_path / "t.csv", tmp_path / "x.xlsx"):
+        quaver.label(path, model=answer, prompts=2, yes=True, anyway=True, votes=1)
+    lines = (tmp_path / "t-labelled.csv").read_text().splitlines()
+    assert lines[0].startswith(",".join(above))
+    assert lines[1].startswith("id,text,stance,label,")
+    labelled = read_rows(tmp_path / "x-labelled.xlsx")
+    assert [row.text("label") for row in labelled] == [label for _, _, label in texts()]
+
+
+@pytest.mark.parametrize("below", [("id", "text", ""), ("1", "text", "label"), ("id", "text", "text")])
+def test_a_title_above_what_may_be_texts_is_an_error_that_says_so(tmp_path, below):
     with pytest.raises(ItemError, match="delete the rows above"):
-        check(table(tmp_path, [("id", "text", "label"), *texts()], head="Survey of May,,"))
+        check(table(tmp_path, [below, *texts()], head="Survey of May,,"))

@@ -19,6 +19,9 @@ MOST_SHEETS = 1_000
 _SHOWN = 12
 """Sheets that an error names, and cells of the first row of each."""
 
+_NAME = 60
+"""Characters: longer cells of a second row are texts, not names of columns."""
+
 _OLD = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 """How a file begins that has a password or was written by an Excel from before 2007."""
 
@@ -48,6 +51,8 @@ def read_spreadsheet(path: Path, sheet: str | None, choose: str) -> list[Placed]
         about = next(lines)
         name = _sheet(path, about, sheet, choose)
         grid: list[_Numbered] = [(number, cells) for number, cells, _ in lines]
+    if len(grid) > 1 and stands_above(grid[0][1], grid[1][1]):
+        del grid[0]
     file_name = f"{path.name} (sheet {name})" if len(about["sheets"]) > 1 else path.name
     return _rows(file_name, grid, about["merged"])
 
@@ -57,8 +62,8 @@ def typed_cells(path: Path, sheet: str | None, column: str) -> dict[str, bool | 
     typed: dict[str, bool | float] = {}
     with closing(_engine(path, sheet)) as lines:
         next(lines)
-        _, names, _ = next(lines, (0, [column], ""))
-        index = [name.strip() for name in names].index(column)
+        names = next(filter(lambda names: column in names, ([*map(str.strip, row[1])] for row in lines)))
+        index = names.index(column)
         for _, cells, kinds in lines:
             if kinds[index] != "t":
                 typed[cells[index]] = cells[index] == "TRUE" if kinds[index] == "b" else float(cells[index])
@@ -70,6 +75,20 @@ def sheets_of(path: Path) -> tuple[dict[str, list[str]], str]:
     with closing(_engine(path, None)) as lines:
         about = next(lines)
     return about["first"], about["read"]
+
+
+def stands_above(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Whether a table's first row is a title, or names groups of the columns that the second row names.
+
+    It leaves two columns or more open, and the second row has a different name for each.
+
+    >>> stands_above(["Survey", "", ""], ["id", "text", "label"]), stands_above(["", ""], ["1", "a"])
+    (True, False)
+    """
+    names = [name.strip() for name in second]
+    are_names = all(name[:1].isalpha() and len(name) <= _NAME for name in names)
+    is_open = sum(not above.strip() for above in first) > 1
+    return is_open and are_names and len(first) == len(names) == len({*names})
 
 
 def _engine(path: Path, sheet: str | None) -> Generator[Any, None, None]:

@@ -19,7 +19,7 @@ from quaver.core.input_budget import TooLarge, read_file, read_parquet
 from quaver.core.meter import little_garbage
 from quaver.core.number_format import count, text_of
 from quaver.design.items.record_files import PACKED, records_in, table_records, unpacked
-from quaver.design.items.spreadsheet_files import check_names, read_spreadsheet
+from quaver.design.items.spreadsheet_files import check_names, read_spreadsheet, stands_above
 from quaver.design.items.statistics_files import STATISTICS, read_statistics
 from quaver.errors import ItemError, SpecError, nearest
 
@@ -261,6 +261,9 @@ def _records(reader: Any, path: Path, hint: str) -> Iterator[Row]:
         header: list[str] = next((cells for cells in reader if cells), [])
         if not header:
             return
+        second: list[str] = next((cells for cells in reader if any(cells)), [])
+        if stands_above(header, second):
+            header, second = second, next(reader, [])
         if len(header) == 1 and (other := next((sign for sign in ";\t|" if sign in header[0]), None)):
             raise ItemError(
                 "the header is a single cell",
@@ -277,7 +280,7 @@ def _records(reader: Any, path: Path, hint: str) -> Iterator[Row]:
                 fix="if a title stands there, delete the rows above the columns' names",
             )
         check_names(header, f"{path.name}:1")
-        for cells in reader:
+        for cells in chain([second], reader):
             if not cells or (len(cells) > 1 and not any(cells)):  # an empty line, or a sheet's empty row
                 continue
             if len(cells) != len(header):

@@ -22,6 +22,8 @@ class CheckOptions(TableOptions, total=False):
 
     Attributes:
         text: The column of texts. Recognised by its name or its length, if left out.
+        title: The column of titles that stand above the texts. Recognised by its name, where the texts are
+            recognised.
         labels: The labels to choose from: "favor, against, none". Those in the column of gold labels, if left
             out.
         codebook: A table of the labels with their definitions. The prompt then shows these; the columns are
@@ -70,6 +72,7 @@ class CheckOptions(TableOptions, total=False):
     """
 
     text: str | None
+    title: str | None
     labels: Sequence[str]
     codebook: str | Path | None
     model: Annotated[Any, Option(BUNDLED)]

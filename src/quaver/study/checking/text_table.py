@@ -19,6 +19,7 @@ from quaver.study.imports.columns import (
     FEW_LABELS,
     MOST_LABELS,
     Table,
+    are_numbers,
     hand_label_columns,
     id_column,
     label_columns,
@@ -29,10 +30,10 @@ from quaver.study.imports.columns import (
 from quaver.study.imports.field_columns import FieldColumn, named_fields
 from quaver.study.imports.import_options import label_rules
 
-_NAMED = ("text", "id", "gold", "group", "compare", "coders")
+_NAMED = ("text", "id", "gold", "group", "title", "compare", "coders")
 """The options that name columns, each for one thing alone."""
 
-_SHOWN = {"text": "text", "item": "id", "id": "id", "gold": "gold label"}
+_SHOWN = {"text": "text", "title": "title", "item": "id", "id": "id", "gold": "gold label"}
 """What roles are called where they need no explanation, in the order in which they are shown."""
 
 _DATE = re.compile(r"(\d{4}([-/])\d\d?\2\d\d?|\d\d?([./-])\d\d?\3\d{2,4})([ T].*)?")
@@ -56,6 +57,7 @@ class TextTable:
         also: Other texts in the column of gold labels, each with its label; None for those for no label.
         fields: Columns that are variables of their own, in place of gold labels of one.
         group: The column of texts that belong together, where one is named.
+        title: That of titles, which stand above the texts.
         compare: Those whose groups of texts are compared.
         few: Columns that nothing was decided about, with few values.
         repeating: Others of these, whose values occur twice or more on average.
@@ -74,6 +76,7 @@ class TextTable:
     also: dict[str, str | None] = field(default_factory=dict)
     fields: tuple[FieldColumn, ...] = ()
     group: str | None = None
+    title: str | None = None
     compare: tuple[str, ...] = ()
     few: tuple[str, ...] = ()
     repeating: tuple[str, ...] = ()
@@ -91,8 +94,10 @@ def read_text_table(table: Table, given: CheckOptions) -> TextTable:
         ItemError: No row has a text.
     """
     named = table.take_named(given, dict(zip(_NAMED, _NAMED, strict=True)))
-    text, item, gold, group = (next(iter(named.get(role, ())), None) for role in _NAMED[:4])
-    text = text or text_column(table)
+    text, item, gold, group, title = (next(iter(named.get(role, ())), None) for role in _NAMED[:5])
+    if not text:
+        text, most = text_column(table), len(table.rows) / 2
+        title = title or table.find("title", fits=lambda name: len(table.values(name)) > most)
     if item and not table.identifies(item):
         raise QuaverError(
             "this column does not identify the rows",
@@ -113,7 +118,7 @@ def read_text_table(table: Table, given: CheckOptions) -> TextTable:
             _find_labels(table, text_table, replace(rules, labels=tuple(given.get("labels", ()))))
     finally:  # who is still to say what the labels are sees the ids
         text_table.item = item or id_column(table, "; --id names it" * ("id" in given))
-    text_table.group, text_table.compare = group, tuple(named.get("compare", ()))
+    text_table.group, text_table.title, text_table.compare = group, title, tuple(named.get("compare", ()))
     # Find the columns that play no role: those with few values, and those whose values repeat
     rows = len(table.rows)
     sizes = {name: len(table.values(name)) for name in table.free()}
@@ -149,7 +154,8 @@ def _find_labels(table: Table, text_table: TextTable, rules: LabelRules) -> None
         coders = label_columns(table, rules.labels, rules.unlabelled)
     _read_labels(table, text_table, gold, coders, rules)
     if gold and not coders:
-        coders = label_columns(table, text_table.labels, rules.unlabelled)
+        numbers = are_numbers(text_table.labels)
+        coders = [] if numbers else label_columns(table, text_table.labels, rules.unlabelled)
     elif len(coders) == 1 and not gold:
         (why,) = [decision.why for decision in table.taken if decision.column == coders[0]]
         gold, coders = table.take("gold", coders[0], why), []

@@ -9,7 +9,7 @@ import re
 import shlex
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from itertools import combinations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from quaver.core.label_decisions import Decision, LabelRules, WrittenLabels, label_line
-from quaver.core.labels import MISSING, LabelCells, folded
+from quaver.core.labels import MISSING, LabelCells, folded, number_of
 from quaver.design.items.table_files import Row, column_texts, read_rows
 from quaver.errors import ItemError, QuaverError, UnknownName
 from quaver.estimation.coded_columns import ordered
@@ -173,12 +173,12 @@ class Table:
         """Take the free column that is called as those of a role are, and whose cells fit.
 
         Raises:
-            QuaverError: Several are, and the role is not that of the ids, where the likeliest is taken.
+            QuaverError: Several are, and not of ids or titles, where the likeliest is taken.
         """
         names = [name for name in self.free(called or role) if fits(name)]
         if role == "label":  # a column with one value, such as the data set's name, is none
             names = [name for name in names if len(self.values(name)) > 1] or names
-        if len(names) > 1 and role != "item":
+        if len(names) > 1 and role not in ("item", "title"):
             fix = f"name the right one with --{role}, and the others with --ignore"
             what = "gold label" if role == "gold" else role
             raise self.unclear(f"several columns could be the {what}", fix, columns=names)
@@ -243,13 +243,14 @@ def text_column(table: Table) -> str:
 
 
 def id_column(table: Table, fix: str) -> str | None:
-    """The column of ids, where each row has its own: called so, else the first of short codes; or a decision.
+    """The column of ids, where each row has its own: called so, else the first of codes or of addresses.
 
     A column without a name is the index of a frame.
     """
     called = table.free("item")
     ending = [name for name in table.free() if re.search(r"(^|[^a-z])[iI][dD]$|I[dD]$", name)]
-    codes = [name for name in table.free() if name and all(map(_CODE.fullmatch, table.values(name)))]
+    forms = [(form, name) for form in (_CODE, _ADDRESS) for name in table.free() if name]
+    codes = [name for form, name in forms if all(map(form.fullmatch, table.values(name)))]
     for name in (*called, *ending, *codes):
         if table.identifies(name):
             return table.take("item", name, BY_NAME if name in called else "recognised: each row has its own")
@@ -267,12 +268,17 @@ def set_models_aside(table: Table) -> None:
 def hand_label_columns(table: Table, rules: LabelRules) -> list[str]:
     """The columns of labels that people gave: called so, shared by coders, or few values in few rows.
 
+    Failing these, that which is called as a variable is. Numbers that columns share may be of any kind.
+
     Raises:
         QuaverError: Several columns could be the gold label.
     """
     called = table.called("by_hand")
     likely = called or _in_few_rows(table, rules)
-    coders = _alike(table, called or table.free())
+    told = [name for name in table.free() if not are_numbers(table.values(name))]
+    coders = _alike(table, called or told)
+    if not (likely or coders):
+        likely = called = table.called("variables")
     others = [name for name in likely if name not in coders]
     if not others or len(others) < len(likely):
         return coders
@@ -281,6 +287,11 @@ def hand_label_columns(table: Table, rules: LabelRules) -> list[str]:
         raise table.unclear("several columns could be the gold label", fix, columns=[*coders, *others])
     why = "recognised: few values in few rows; --gold names another, --ignore leaves it out"
     return [table.take("coders", others[0], BY_NAME if called else why)]
+
+
+def are_numbers(texts: Iterable[str]) -> bool:
+    """Whether all texts are numbers or truth values, which tell nothing of what a column is."""
+    return all(text in _MARKS or number_of(text) is not None for text in map(folded, texts))
 
 
 def _in_few_rows(table: Table, rules: LabelRules) -> list[str]:

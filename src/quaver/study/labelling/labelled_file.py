@@ -16,7 +16,7 @@ import polars as pl
 from quaver.core.spreadsheet import safe_cell
 from quaver.core.transaction import Transaction
 from quaver.design.items.record_files import PACKED, packed_again, records_in, table_ending, unpacked
-from quaver.design.items.spreadsheet_files import sheets_of, typed_cells
+from quaver.design.items.spreadsheet_files import sheets_of, stands_above, typed_cells
 from quaver.design.items.statistics_files import STATISTICS, write_statistics
 from quaver.design.items.table_files import EXCEL_SEPARATOR, SPREADSHEETS, Row, cells_of_lines, read_rows
 from quaver.errors import ItemError
@@ -137,15 +137,15 @@ def _records(
     if match := EXCEL_SEPARATOR.fullmatch(lines[0] if lines else ""):
         separator = match[1]
     reader = cells_of_lines(lines, separator, quote)
+    records = [(reader.line_num, record) for record in reader if record]
+    header = int(len(records) > 1 and stands_above(records[0][1], records[1][1]))
     new: dict[int, str] = {}
-    for record in reader:
-        if not record:
-            continue
-        own = cells[reader.line_num] if new else heads
+    for at, (number, _) in enumerate(records):
         added = io.StringIO()
+        own = heads if at == header else cells[number]
         csv.writer(added, delimiter=separator, lineterminator="").writerow(map(safe_cell, own))
-        text, end = _without_end(lines[reader.line_num - 1])
-        new[reader.line_num] = f"{text}{separator}{added.getvalue()}{end}"
+        text, end = _without_end(lines[number - 1])
+        new[number] = f"{text}{separator}{added.getvalue()}{end}"
     return new
 
 

@@ -106,12 +106,14 @@ def _is_filled(cell: re.Match[str]) -> bool:
 
 def _with_columns(content: str, heads: Sequence[str], rows: Mapping[int, Sequence[Cell]]) -> str:
     """The content of a sheet with the new cells."""
-    header = width = height = 0
+    width, sizes = 0, dict[int, int]()
     for height, row in _numbered(_ROW, content):
         filled = [number for number, cell in _numbered(_CELL, row["inside"] or "") if _is_filled(cell)]
         if filled:
-            header = header or height
+            sizes[height] = len(filled)
             width = max(width, *filled)
+    first, second = [*sizes, *sizes][:2]
+    header = second if sizes[second] > sizes[first] + 1 else first  # a title or groups stand above the names
     if width + len(heads) > _MOST_COLUMNS:
         raise ValueError(f"its table ends in column {letters(width)}, behind which no column is left")
     pieces, behind = [], 0
