@@ -37,13 +37,13 @@ _NONE = no_label("no JSON object")
 class JsonField:
     """The label that is the value of a field of the JSON in the answer.
 
-    Sought from the first ``{`` on, in any object and at any depth; text and code fences around it
-    do not count, nor does the case of the field's name. Common damage is read as what was meant:
-    single or missing quotes, missing or trailing commas, comments, ``=`` or ``=>`` for the colon,
-    line breaks in strings, an object that is not closed. The value may be text, a number or a list
-    (of which the first element counts); it is a label where it is one of its forms and nothing
-    else. Of several values those that are labels count: one distinct label is valid, several are
-    ambiguous. The first 10,000 strings, comments and words of the JSON count.
+    The field may be in any object and at any depth from the first ``{`` on. Text and code fences around
+    the JSON do not count, nor does the case of the field's name. Common damage is repaired: single or
+    missing quotes, missing or trailing commas, comments, ``=`` or ``=>`` for the colon, line breaks in
+    strings, and an object that is not closed. The value may be text, a number or a list (whose first
+    element counts). It gives a label if it is one of the label's forms and nothing else. If there are
+    several values, those that are labels count: one distinct label is valid, several are ambiguous.
+    Only the first 10,000 strings, comments and words of the JSON count.
 
     Of a task's field of which several labels may apply, the value is a list of labels, a text with ``;``
     between them, or an object with true for those that apply; a list with anything else in it, or one that is

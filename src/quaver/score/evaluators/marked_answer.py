@@ -79,13 +79,14 @@ def choices_of(forms: Forms) -> Choices:
 class FirstCharacter:
     """The first character of the answer's first line that is not empty, if it is a choice.
 
-    White space, punctuation and a list marker before it are passed over (a number is no list
-    marker where digits are choices). A capital counts even where it begins a word ("Based on" is
-    B); a small letter only where it does not, and a digit only where it is a number by itself (not the 1
-    of ``10``, ``1.5``, ``1%`` or ``1-5``). Else the last line that is a choice alone
-    (punctuation apart). Else no label, with the first character as the reason.
+    White space, punctuation and a list marker before it are skipped (a number is not a list marker if
+    digits are choices). A capital counts even if it begins a word ("Based on" is B). A small letter
+    counts only if it does not begin one, and a digit only if it is a number by itself (not the 1 of
+    ``10``, ``1.5``, ``1%`` or ``1-5``). If the first character is not a choice, the last line that is
+    nothing but a choice counts (punctuation apart). If there is no such line, the answer has no label,
+    and the reason is its first character.
 
-    Choices are the variant's answers of one character; where it asks for none, no label is read.
+    Choices are the variant's answers of one character; if it asks for none, no label is read.
     """
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:
@@ -110,15 +111,16 @@ _MOST = 1000
 
 
 class FinalLine:
-    """The label behind ``FINAL:``, on the last line or else at the last place where there is one.
+    """The label after ``FINAL:`` on the last line, or else after the last ``FINAL:`` in the answer.
 
-    Case does not count, nor do quotes, brackets and emphasis around mark and label. A mark
-    that no label follows, or several joined by "or", "and", "to", a comma or a slash, is passed
-    over; of more than 1,000 marks the last 1,000 count. Without such a mark, it is the only label
-    that the last line names; several are ambiguous.
+    Case does not count, nor do quotes, brackets and emphasis around the mark and the label. A mark is
+    skipped if no label follows it, or if several do that are joined by "or", "and", "to", a comma or a
+    slash. Only the last 1,000 marks count. Without such a mark, the only label that the last line names
+    counts; several are ambiguous.
 
     Args:
-        marked: True reads a label behind ``FINAL:`` alone, as studies do that count who wrote it.
+        marked: True reads a label only after ``FINAL:``, for studies that count the answers with that
+            mark.
     """
 
     def __init__(self, *, marked: bool = False) -> None:
@@ -183,9 +185,9 @@ _WINDOW = 4000
 
 
 class AnswerMarkers:
-    r"""The label behind the words that announce it, else the last choice, else the first character.
+    r"""The label after the words that announce it, else the last choice, else the first character.
 
-    The words, tried in this order, and of each the last place that a label follows:
+    The words are tried in this order. For each, the last place that a label follows counts:
 
     1. *final:*, *final answer:* or *final answer is* (or *label*, *option*, *choice*,
        *classification*, *category*, *class*, *vote*, *rating*, here and below);
@@ -195,12 +197,13 @@ class AnswerMarkers:
     5. *answer:*;
     6. *I choose* (or *pick*, *select*, *vote for*, *go with*, *answer*).
 
-    Quotes, brackets and emphasis around the label do not count. A place that several labels follow,
-    joined by "or", "and", "to", a comma or a slash, is passed over; of each the last 1,000 count.
+    Quotes, brackets and emphasis around the label do not count. A place is skipped if several labels
+    follow it that are joined by "or", "and", "to", a comma or a slash. Only the last 1,000 places of
+    each are tried.
 
-    Else the last choice that stands as a word of its own: a form of a label by the rules of
-    ``label_forms``, of one character where the variant asks for such. Else the rule of
-    ``first_character``.
+    Otherwise, the last choice that is a word of its own counts: a form of a label by the rules of
+    ``label_forms``, with one character if the variant asks for such. If there is none, the rule of
+    ``first_character`` applies.
     """
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:

@@ -28,8 +28,8 @@ def _reading(codes: Sequence[str], otherwise: Reading) -> Reading:
 class Exact:
     """The whole answer is one of the variant's answers, or of the labels' names, codes and synonyms.
 
-    Around it, white space, quotes (``"``, ``'`` and the backtick, one of each side) and one final
-    stop do not count, nor does case. Anything else makes it no label.
+    White space around it, one pair of quotes (``"``, ``'`` or the backtick), one final full stop and
+    case do not count. With anything else, the answer has no label.
     """
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:
@@ -47,9 +47,9 @@ def _exact(answer: Answer, forms: Forms) -> Reading:
 class FirstLabel:
     """The first of the variant's answers, or of the labels' names, codes and synonyms, in the answer.
 
-    Found as a whole word whatever its case, the longest first, not behind a negation (all rules of
-    ``label_forms``). A form that several labels share is ambiguous. What comes after it does
-    not matter.
+    It is found as a whole word in any case, the longest first, and not after a negation (by the rules
+    of ``label_forms``). A form that several labels share is ambiguous. What comes after it does not
+    matter.
     """
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:
@@ -64,9 +64,9 @@ def _first(answer: Answer, forms: Forms) -> Reading:
 class LabelMatch:
     """The one label that the answer names: its answer, name, code or a synonym.
 
-    Found as a whole word whatever its case, the longest first, not behind a negation (all rules of
-    ``label_forms``). Where the variant asked for an explanation, the text from the word
-    "explanation" on is left out. Two labels or more are ambiguous.
+    It is found as a whole word in any case, the longest first, and not after a negation (by the rules
+    of ``label_forms``). If the variant asked for an explanation, the text from the word "explanation"
+    on is left out. Two labels or more are ambiguous.
 
     Args:
         several: ``"first"`` takes the first of several labels, for tasks that allow several.
@@ -93,15 +93,14 @@ def _only(answer: Answer, forms: Forms, explains: bool, takes_first: bool) -> Re
 class Pattern:
     """The label that a regular expression finds.
 
-    What the expression's first group matches (all of it where it has no group), at the first place
-    or at the last, must be a form of a label; quotes, brackets, emphasis and stops around it do
-    not count.
+    The first or last match of the expression's first group (or of the whole expression, if it has no
+    group) must be a form of a label. Quotes, brackets, emphasis and full stops around it do not count.
 
     Args:
-        pattern: In the syntax of Rust's ``regex``, which takes time linear in the answer's length
-            whatever the expression. It is that of Python's ``re`` without look-around and
-            references back: ``(?i)`` in front disregards case, ``(?s)`` lets ``.`` match line
-            ends, ``(?m)`` makes ``^`` and ``$`` match at lines.
+        pattern: The expression, in the syntax of Rust's ``regex``, which takes time linear in the
+            answer's length for every expression. It is the syntax of Python's ``re`` without
+            look-around and backreferences: ``(?i)`` at the start ignores case, ``(?s)`` lets ``.``
+            match line ends, and ``(?m)`` lets ``^`` and ``$`` match at each line.
         place: ``"first"`` or ``"last"``.
     """
 
@@ -134,12 +133,12 @@ def _by_pattern(answer: Answer, forms: Forms, pattern: str, group: int) -> Readi
 
 
 class Constrained(Exact):
-    """The follow-up ``constrained`` is read, in which the model could write nothing but a label.
+    """Reads the follow-up ``constrained``, in which the model could write nothing but a label.
 
-    The answer so far was given back to the model with a marker behind it, and a label had to follow.
-    What followed is read as ``exact`` reads it: the whole of it is one of the variant's answers.
-    Every answer that is not an error gets a label so, also one that declined or said nothing: this
-    shows what the model leans to, not what it said.
+    The model was given its answer so far, followed by a marker, and had to continue with a label. What
+    it wrote is read as ``exact`` reads it: all of it must be one of the variant's answers. So every
+    answer that is not an error gets a label, even one that declined or said nothing. This shows which
+    label the model leans towards, not what it said.
     """
 
     of: ClassVar[str] = "constrained"
@@ -158,11 +157,11 @@ class MarkedLabel:
     ambiguous; where an answer takes itself back ("wait", "on reflection") and then marks one, that one
     counts. Without a mark, several labels that are named are ambiguous: it is never the first of them.
 
-    Labels are found by the rules of ``label_forms``. No mark counts on a label that is one of a list
-    ("positive, negative or neutral"), or that is asked about ("positive?"). No mention of a label is one
-    that is struck out or has an unticked box, the number of a step or of a list, a digit that counts ("1
-    hashtag"), "no" before a noun, and "none of …". Where the first line is a label alone and a next text
-    follows ("Text: …"), the answer ends before it.
+    Labels are found by the rules of ``label_forms``. A mark does not count if its label is part of a
+    list ("positive, negative or neutral") or of a question ("positive?"). These are not mentions of a
+    label: a label that is struck out or whose box is not ticked, the number of a step or of a list, a
+    digit that counts something ("1 hashtag"), "no" before a noun, and "none of …". If the first line is
+    nothing but a label and another text follows ("Text: …"), the answer ends before that text.
     """
 
     def reader(self, labels: LabelSet, variant: Variant) -> Reader:

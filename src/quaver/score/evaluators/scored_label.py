@@ -107,7 +107,7 @@ _SCORES_NONE = no_label("no score")
 
 
 class LabelScores:
-    """Labels and scores between 0 and 1, each label with its own; the label with the highest score.
+    """The label with the highest score, if the answer gives each label a score between 0 and 1.
 
     The labels are those that the answer names (rules of ``label_forms``). The scores are its
     numbers from 0 to 1: not percentages, signed numbers, numbers with a comma, parts of a range or a
@@ -119,9 +119,9 @@ class LabelScores:
     answer is valid and gives no label. ``probabilities`` are the scores over their sum, ``confidence`` is
     the highest score as given.
 
-    A lone score has a label only where the prompt or ``score_of`` names it: with two labels, an answer
-    that holds one number from 0 to 1, however often, and does not name the other label gives that label
-    from the threshold on, and below it the other.
+    A lone score gives a label only if the prompt or ``score_of`` says whose score it is. With two
+    labels, an answer that has one number from 0 to 1 (once or several times) and does not name the
+    other label gives the scored label from the threshold on, and the other label below it.
     Where the variant asked for an explanation, the text from the word "explanation" on is left out.
 
     Args:
@@ -227,7 +227,7 @@ def _highest(scores: Mapping[str, float], codes: Sequence[str]) -> Reading:
 
 
 class ByOutput:
-    """Labels by one rule, scores by another: whichever the variant asked for.
+    """Reads labels by one rule and scores by another, whichever the variant asked for.
 
     Where it asked for a label, ``label_match`` reads; where it asked for scores, ``label_scores`` does. The
     options name other evaluators, or the same ones with options:

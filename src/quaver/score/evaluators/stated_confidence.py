@@ -21,12 +21,12 @@ _SPACES = " \t\r\n▁ĠĊ"
 class LogProb:
     """The likeliest label at the answer's first token, normalised over the label set.
 
-    The first token is the first after any thinking that is not white space alone. Its returned
-    likeliest tokens (and itself) are matched with the variant's answers: white space before and
-    after a token and case do not count, so ``Yes``, ``" yes"`` and ``YES`` are one, and their
-    probabilities are added. A label's token is its whole answer, or else the longest token
-    that begins it. A token that begins the answers of several labels, and is none of them whole,
-    is shared: it counts for none.
+    The first token is the first one after any thinking that is more than white space. This token and
+    the likeliest tokens that were returned with it are matched with the variant's answers. White space
+    around a token and case do not count, so ``Yes``, ``" yes"`` and ``YES`` are the same, and their
+    probabilities are added. A label's token is its whole answer, or else the longest token that begins
+    it. A token that begins the answers of several labels without being one of them is shared and counts
+    for none.
 
     ``probabilities`` are those of the labels over their sum (0 for a label that was not among the
     likeliest); the label is the likeliest, ``confidence`` its probability, normalised.
@@ -82,8 +82,8 @@ class LogProb:
 def first_token(response: Response) -> Token | None:
     """The first token of the answer that is not white space, or None where there is none.
 
-    Thinking is passed over where the tokens spell it: with a model that returns it apart, the
-    tokens are the answer's.
+    Thinking is skipped if it is among the tokens; a model that returns its thinking separately gives
+    the tokens of the answer alone.
     """
     tokens = response.tokens
     start = 0
@@ -151,12 +151,13 @@ _NOT_STORED: Final = Response("", finish="error", error="no answer is stored")
 
 
 class VerbalConfidence:
-    """A follow-up that asked how sure the model is gives the confidence, the answer itself the label.
+    """The label that the answer gives, with the confidence that a follow-up asked for.
 
     The label, status and marks are those that another evaluator reads in the answer. The confidence
     is the one distinct well-formed number in what the model said when it was asked: a percentage
     (``85%``), a decimal from 0 to 1 with a point, or so many out of 100, tried in this order.
-    Several, none, a range, or a number outside 0 to 1 is no confidence, and the reason says which.
+    Several numbers, none, a range, or a number outside 0 to 1 give no confidence, and the reason says
+    which.
 
     Args:
         label: The registered evaluator that reads the label: its name, or ``use`` and its options.

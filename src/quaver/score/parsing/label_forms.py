@@ -293,7 +293,7 @@ class Forms:
     def given(self, answer: Answer, start: int) -> Codes:
         """The codes of the label with which an answer goes on at a place, as behind "Answer:".
 
-        What sets a form off (white space, quotes, brackets, marks of emphasis) is passed over, a
+        What sets a form off (white space, quotes, brackets, marks of emphasis) is skipped, a
         letter may be small where it ends the line, and a form that is joined to another label's by
         "or", "and", a comma or a slash is not given.
         """

@@ -275,8 +275,8 @@ def hand_label_columns(table: Table, rules: LabelRules) -> list[str]:
     """
     called = table.called("by_hand")
     likely = called or _in_few_rows(table, rules)
-    told = [name for name in table.free() if not are_numbers(table.values(name))]
-    coders = _alike(table, called or told)
+    wordy = [name for name in table.free() if not are_numbers(table.values(name))]
+    coders = _alike(table, called or wordy)
     if not (likely or coders):
         likely = called = table.called("variables")
     others = [name for name in likely if name not in coders]
