@@ -9,6 +9,7 @@ import re
 import time
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from math import floor, log10
 from typing import TYPE_CHECKING, Any
 
@@ -21,31 +22,39 @@ if TYPE_CHECKING:
 _NOTHING = 1e-9
 """Anything closer to 0 (or, for a share, to 1) is a rounding error of sums and printed as 0 (or 1)."""
 
-_LEAST = 1e-4
-"""A share that is less far from 0 or 1 is printed as closer than this: more digits than anybody knows."""
+_HALF = 0.0050001
+"""Half a percent and what rounding adds: a share that is no farther from 0 or 1 needs decimals."""
 
 _TINY = 1e-4
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def percent(share: float) -> str:
+def percent(share: float, places: int | None = None) -> str:
     """A share in percent: whole, or with up to two decimals where it would else be 0 or 100.
+
+    With a number of decimals it has these, and what they do not tell from 0 or 100 is less or more than that.
 
     >>> percent(0.384), percent(1.0), percent(0.9996), percent(-0.002), percent(2.22e-16)
     ('38%', '100%', '99.96%', '−0.2%', '0%')
     >>> percent(0.9999998), percent(2e-9)
     ('>99.99%', '<0.01%')
+    >>> percent(0.384, 1), percent(0.9996, 1), percent(0.0, 1)
+    ('38.4%', '>99.9%', '0.0%')
     """
     from_ends = min(abs(share), abs(1 - abs(share)))
     share = round(share) if from_ends < _NOTHING else share
-    if _NOTHING <= from_ends < _LEAST:
-        end = round(share) or (_LEAST if share > 0 else -_LEAST)
-        shown = end if abs(end) < 1 else end * (1 - _LEAST)
-        return ("<" if share < shown else ">") + _signed(f"{100 * shown:.2f}%")
-    places = 0 if from_ends < _NOTHING or from_ends >= 0.005 else -floor(log10(100 * from_ends))
-    if places == 0:
-        return _signed(f"{100 * share:.0f}%")
-    return _signed(f"{100 * share:.{max(1, places)}f}%")
+    least = 10.0 ** -(2 + (places or 2))
+    if _NOTHING <= from_ends < least:
+        end = round(share) or (least if share > 0 else -least)
+        shown = end if abs(end) < 1 else end * (1 - least)
+        return ("<" if share < shown else ">") + _signed(f"{100 * shown:.{places or 2}f}%")
+    return _signed(f"{100 * share:.{_percent_places(share) if places is None else places}f}%")
+
+
+def _percent_places(share: float) -> int:
+    """The decimals with which a share in percent is neither 0 nor 100, unless it is."""
+    from_ends = min(abs(share), abs(1 - abs(share)))
+    return 0 if from_ends < _NOTHING or from_ends > _HALF else max(1, -floor(log10(100 * from_ends)))
 
 
 def promised(share: float) -> str:
@@ -139,15 +148,37 @@ def several(noun: str) -> str:
     return f"{noun[:-1]}ies" if is_changed else f"{noun}s"
 
 
+def alike(estimate: Estimate, written: Callable[[float], str] = percent) -> Callable[[float], str]:
+    """The way of writing by which a value and the ends of its interval have equally many decimals.
+
+    A share has as many as keep all three from 0 and 100: one at most, or two where the interval is narrow.
+    """
+    low, high = estimate.low, estimate.high
+    if estimate.value is None or low is None or high is None:
+        return written
+    numbers = estimate.value, low, high
+    if written is percent:
+        most = 2 if high - low < _HALF else 1
+        return partial(percent, places=min(most, max(map(_percent_places, numbers))))
+    size = max(map(abs, numbers))
+    if written is rounded and _TINY <= size < 1000:
+        places = 2 if size >= 0.005 else 1 - floor(log10(size))
+        return lambda number: _signed(decimals(number, places))
+    return written
+
+
 def with_interval(estimate: Estimate, written: Callable[[float], str] = percent) -> str:
     """A share, or a number written in another way, with its interval; alone if it has none.
 
     >>> from quaver.core.records import Estimate
     >>> with_interval(Estimate("accuracy", 0.5, 0.4, 0.6)), with_interval(Estimate("kappa", 0.5), rounded)
     ('50% [40% to 60%]', '0.50')
+    >>> with_interval(Estimate("accuracy", 0.02, 0.0049, 0.09))
+    '2.0% [0.5% to 9.0%]'
     """
     if estimate.value is None:
         return "not defined"
+    written = alike(estimate, written)
     ends = span(estimate.low, estimate.high, written)
     return f"{written(estimate.value)} [{ends}]" if ends else written(estimate.value)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final
 
 from markupsafe import Markup
 
 from quaver.core.column_names import in_words as named_by_study
-from quaver.core.number_format import count, rounded, span
+from quaver.core.number_format import alike, count, rounded, span
 from quaver.core.number_format import percent as in_percent
 from quaver.core.records import NO_LABEL, Estimate
 from quaver.core.rows import SECTIONS, Presentation, Section, presented
@@ -155,9 +155,15 @@ def printed(value: float, percent: bool = False) -> str:
     return in_percent(value) if percent else rounded(value)
 
 
-def number(value: float, percent: bool = False) -> Markup:
-    """The number as HTML: what is printed, and what it is."""
-    return Markup('<data value="{}">{}</data>').format(repr(float(value)), printed(value, percent))
+def number(value: float, percent: bool = False, of: Estimate | None = None) -> Markup:
+    """The number as HTML: what is printed, and what it is; of an estimate with an interval, as its ends."""
+    text = printed(value, percent) if of is None else _written(of)(value)
+    return Markup('<data value="{}">{}</data>').format(repr(float(value)), text)
+
+
+def _written(estimate: Estimate) -> Callable[[float], str]:
+    """How an estimate and the ends of its interval are printed."""
+    return alike(estimate, in_percent if percent_measure(estimate.measure) else rounded)
 
 
 def cell(value: object, percent: bool = False) -> Markup | str:
@@ -167,8 +173,7 @@ def cell(value: object, percent: bool = False) -> Markup | str:
 
 def interval(estimate: Estimate) -> Markup:
     """The interval's ends as HTML, or nothing where there is none."""
-    written = partial(number, percent=percent_measure(estimate.measure))
-    return Markup(span(estimate.low, estimate.high, written))
+    return Markup(span(estimate.low, estimate.high, partial(number, of=estimate)))
 
 
 _SAID: Mapping[str, str] = {
@@ -191,9 +196,9 @@ def sentence(estimate: Estimate, results: Results) -> str:
     if estimate.value is None:
         reason = estimate.reason or "no reason given"
         return f"{before}{presentation_of(estimate.measure).axis}: not defined ({reason})"
-    percent = percent_measure(estimate.measure)
-    parts = [_value(estimate, printed(estimate.value, percent), results)]
-    if ends := span(estimate.low, estimate.high, partial(printed, percent=percent)):
+    written = _written(estimate)
+    parts = [_value(estimate, written(estimate.value), results)]
+    if ends := span(estimate.low, estimate.high, written):
         parts.append(f"{100 * estimate.confidence_level:g}% interval {ends}")
     if estimate.n:
         unit = estimate.unit.partition(" and ")[0]

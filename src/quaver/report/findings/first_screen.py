@@ -5,7 +5,7 @@ What stands on it is a document, which one template (``templates/first_screen.ht
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any, Final
 
@@ -38,7 +38,7 @@ _SAID: Final[Mapping[Reason, str]] = {
 """Why not to use labels, and the alarm that says nothing else."""
 
 
-_WHOLE: Final = {
+_WHOLE: Final[Mapping[str, tuple[str, Callable[[float], str]]]] = {
     "right": ("correct_answers", percent),
     "agreement": ("gold_agreement", rounded),
     "modal label": ("flips_agreement", rounded),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import floor
 from typing import Any, Final
 
-from quaver.core.number_format import percent, rounded, span
+from quaver.core.number_format import alike, percent, rounded, span
 from quaver.core.records import Estimate
 from quaver.core.rows import defined, of_measures
 from quaver.core.variant_display import changes, marked_messages
@@ -210,6 +210,7 @@ def dotted(
         return {"value": "", "ends": "", "dot": []}
     low, high = estimate.interval or (estimate.value, estimate.value)
     places = (100 * (min(1.0, max(least, end)) - least) / (1 - least) for end in (estimate.value, low, high))
+    written = alike(estimate, written)
     return {
         "value": written(estimate.value),
         "ends": span(estimate.low, estimate.high, written),

@@ -103,7 +103,7 @@ def _numbers(measure: str, estimates: Sequence[Estimate]) -> tuple[str | Markup,
     sizes = sorted({estimate.n for estimate in estimates})
     n = f"{sizes[0]:,}" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,}"
     if len(estimates) == 1:
-        return number(values[0], percent), interval(estimates[0]), "", n
+        return number(values[0], of=estimates[0]), interval(estimates[0]), "", n
     what = count(len(values), "prompt" if set(varying(estimates)) <= {*_PROMPTS} else "estimate")
     low, high = number(min(values), percent), number(max(values), percent)
     if low.striptags() == high.striptags():

@@ -19,7 +19,7 @@ from quaver.core.number_format import p_heading
 from quaver.core.records import Estimate
 from quaver.core.rows import cell_columns
 from quaver.report.page_templates import template
-from quaver.report.page_words import cell, in_words, interval, number, percent_measure, visible
+from quaver.report.page_words import cell, in_words, interval, number, visible
 
 _MOST_ROWS = 600
 _LONG = 45
@@ -155,7 +155,7 @@ def estimates_table(estimates: Sequence[Estimate], more: Sequence[Column] = (), 
 def _value(estimate: Estimate) -> Markup:
     if estimate.value is None:
         return Markup("—")
-    return number(estimate.value, percent_measure(estimate.measure))
+    return number(estimate.value, of=estimate)
 
 
 def _part(estimate: Estimate, column: str) -> str:
