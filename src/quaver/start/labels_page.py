@@ -73,7 +73,7 @@ class _Labelling:
             "Each text gets the most frequent label of the prompts that the check recommends.",
         )
         self.error = ui.number(
-            label="Accept labels of which at most this share is wrong, in %", min=0.1, max=50, step=0.5
+            label="Largest share of wrong labels to accept, in %", min=0.1, max=50, step=0.5
         )
         self.error.props("outlined dense").classes("qv-wide")
         self.error.value = self.begun.options.get("error")
@@ -214,14 +214,14 @@ class _Labelling:
 
 
 def _show_labelled(page: StepPage, labelled: Labelled) -> None:
-    heading("Take away", 2)
+    heading("Files to download", 2)
     words("p", labelled.state).classes("qv-state")
     with ui.element("ul").classes("qv-files"):
         for number, file in enumerate(page.site.written[page.begun.name]):
             with ui.element("li"):
                 link = ui.link(f"Download {file.name}", f"/study/{page.begun.name}/file/{number}")
                 link.props["download"] = file.name
-    facts_table(("what", "said in the table"), [note for note in labelled.notes if note[1]])
+    facts_table(("what", "in the table"), [note for note in labelled.notes if note[1]])
     doubtful = labelled.table.filter(pl.col("needs_person").is_not_null())["item"].n_unique()
     if not doubtful:
         return

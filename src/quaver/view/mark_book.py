@@ -161,7 +161,7 @@ class MarkBook:
             return _MARK.validate_python(document)
         except ValidationError as error:
             raise StoreError(
-                "a line of this file is no mark",
+                "a line of this file is not a mark",
                 where=str(self.path),
                 expected="what Quaver wrote",
                 found=str(document)[:200],

@@ -20,7 +20,7 @@ EXAMPLES = (
     ("instability>0.3", "items whose labels move most", ""),
     ("is:unlabelled", "answers without a usable label", ""),
     ("is:wrong", "answers that are not the gold label", "gold"),
-    ("confidence<0.6", "answers of which the model was not sure", "confidence"),
+    ("confidence<0.6", "answers that the model was not sure of", "confidence"),
     ("mark:disagree", "what somebody disagreed with", ""),
 )
 """Queries, what they find, and what a study must have for one to find anything."""

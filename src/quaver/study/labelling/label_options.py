@@ -18,7 +18,7 @@ class LabelOptions(CheckOptions, total=False):
             the one in its usual folder, or a new one with the options given here.
         votes: Ask this many prompts about each text. Their most frequent label counts. The prompt that the
             check recommends, else five, if left out.
-        error: Accept labels of which at most this share is wrong, such as 5%. Or ``0.05``: a sample is drawn
+        error: The largest share of wrong labels to accept, such as 5%. Or ``0.05``: a sample is drawn
             for people to label, and labels are accepted as long as their tests allow it.
         by_hand: Texts that people label for that promise.
         returned: Files of labels that people have returned.
