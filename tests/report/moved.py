@@ -30,6 +30,7 @@ def measured_study(lock, annotations):
         group=None,
         annotations=None,
         conclusions=(),
+        measures=(),
         items=SimpleNamespace(id="item", coders=(), gold=None),
         evaluators=[SimpleNamespace(title=name) for name in lock["evaluators"]],
     )

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, fields
+from functools import cache
 from hashlib import blake2b, sha256
 from importlib.metadata import version
 from io import StringIO
@@ -71,9 +72,15 @@ def lock_document(
         "keys": {"recipe": RECIPE},
         "models": {name: dict(facts) for name, facts in models.items()},
         "evaluators": dict(rules),
-        "versions": {name: version(name) for name in _LIBRARIES},
+        "versions": dict(_versions()),
     }
     return document | {"digest": design_digest(document)}
+
+
+@cache
+def _versions() -> Mapping[str, str]:
+    """The versions of the libraries that decide a number; looking them up takes a tenth of a second."""
+    return {name: version(name) for name in _LIBRARIES}
 
 
 def labels_in_full(labels: LabelSet) -> dict[str, Any]:

@@ -61,6 +61,7 @@ def verdict_evidence(
     coders: Sequence[str] = (),
     group: str | None = None,
     seed: int = 0,
+    quality: Sequence[Estimate] | None = None,
 ) -> list[Estimate]:
     """What is known of the labels of each model (in the cell).
 
@@ -72,6 +73,7 @@ def verdict_evidence(
         coders: Columns of coders' labels.
         group: The column that groups the items.
         seed: Of the random signs in `label_movement`.
+        quality: What `answer_quality` gives, where it is known already.
 
     Returns:
         What `answer_quality`, `flips`, `served_flips`, `correctness`, `vouched_parts`, `prompts_seen`,
@@ -90,7 +92,7 @@ def verdict_evidence(
     (0.5, 0.5, 0.0)
     """
     frame = frame_of(annotations)
-    estimates = answer_quality(frame, factors, group=group)
+    estimates = [*(answer_quality(frame, factors, group=group) if quality is None else quality)]
     for answers in _by_model(frame, labels, group, seed):
         for estimate in _of_model(answers, factors, compared, coders):
             estimates.append(replace(estimate, draws=None))

@@ -140,8 +140,9 @@ class MeasuredStudy:
         """The column that groups the items: the study's, else the one that its measures name."""
         if self.study.spec.group:
             return self.study.spec.group
-        named = {measurement.options.get("group") for measurement in self.asked} - {None}
-        return str(next(iter(named))) if len(named) == 1 and named <= set(self.frame.columns) else None
+        asked = [measure.options.get("group") for measure in self.study.spec.measures]
+        named = {str(group) for group in asked if group}
+        return next(iter(named)) if len(named) == 1 and named <= set(self.frame.columns) else None
 
     @cached_property
     def first(self) -> pl.DataFrame:
@@ -215,9 +216,10 @@ class MeasuredStudy:
 
     def quality(self) -> list[Estimate]:
         """The gate before every number: the quality of the answers, and whether items come in groups."""
-        return [] if self.frame.is_empty() else [*self._answered(), *self.seen_clusters]
+        return [] if self.frame.is_empty() else [*self._quality, *self.seen_clusters]
 
-    def _answered(self) -> list[Estimate]:
+    @cached_property
+    def _quality(self) -> list[Estimate]:
         return answer_quality(self.first, self._factors, group=self.group)
 
     def charts(self) -> list[Estimate]:
@@ -273,16 +275,12 @@ class MeasuredStudy:
         return [*own, *read_by_several(self.study, own, of_others)]
 
     def _judged(self) -> list[Estimate]:
-        few = known = few_items(self.first, self.seed)
-        estimates = self._evidence(few)
+        known = few_items(self.first, self.seed)
+        estimates = self._evidence(known)
         if self.beside:  # gold labels count, of whichever items
             known = few_items(self._first_of(self.every.frame), self.seed)
             estimates = [estimate for estimate in estimates if estimate.measure not in _OF_GOLD]
             estimates += [estimate for estimate in self._evidence(known) if estimate.measure in _OF_GOLD]
-        if few is not self.first:
-            answered = self._answered()
-            counted = {estimate.measure for estimate in answered}
-            estimates = [*answered, *(estimate for estimate in estimates if estimate.measure not in counted)]
         gold = self.study.gold_spec
         return [*estimates, *hand_labelled(known, self.items, gold.drawn if gold else None)]
 
@@ -299,6 +297,7 @@ class MeasuredStudy:
             coders=coders,
             group=self.group,
             seed=self.seed,
+            quality=self._quality,
         )
 
     def _told_apart(self, frame: pl.DataFrame) -> tuple[LabelSet, pl.DataFrame]:
