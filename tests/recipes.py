@@ -112,6 +112,7 @@ _PARAPHRASERS: Mapping[str, Recipe] = {
     "surface": Recipe({"k": 4, "strengths": [0.1, 0.5]}),
 }
 _MEASURES: Mapping[str, Recipe] = {
+    "alternative_annotator": Recipe(options={"coders": ("gold", "ben", "cleo")}),
     "inter_pss_subsamples": Recipe(is_drawn=True),
     "intra_pss_cumulative": Recipe(ordered_by=("repeat",)),
     "intra_pss_subsamples": Recipe(is_drawn=True),

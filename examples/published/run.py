@@ -33,6 +33,7 @@ SETS: Mapping[str, tuple[str, str]] = {
     "vaccines": ("llm_crowd_experts_annotation", "gpt"),
     "moves": ("rhetorical-move-step-analysis-study", "steps_100_times"),
     "fluff": ("FluffFinder", "gpt35t_10"),
+    "alt-test": ("AltTest", "wax"),
     "judge-bench": ("JUDGE-BENCH", "newsroom_fluency"),
     "relevance": ("prompt-sensitivity-relevance-judgements", "graded"),
 }

@@ -4,7 +4,6 @@ from itertools import combinations
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.metrics import cohen_kappa_score
 from tests.measured import KRIPPENDORFF
 
 from quaver.agreement.coefficients import (
@@ -16,7 +15,6 @@ from quaver.agreement.coefficients import (
     percent_agreement,
 )
 from quaver.agreement.ratings import read_ratings
-from quaver.errors import MeasureError
 
 # Fleiss (1971), as tabulated for 10 subjects, 14 raters and 5 categories.
 FLEISS = [
@@ -149,21 +147,3 @@ def test_of_numbers_that_hardly_repeat_alpha_alone_is_defined():
     for coefficient in (percent_agreement, fleiss_kappa, cohen_kappa, gwet_ac):
         assert "alpha" in (coefficient(rows, level="interval").reason or "")
     assert krippendorff_alpha(rows, level="interval").value == pytest.approx(0, abs=0.3)
-
-
-RATINGS = np.random.default_rng(8).integers(1, 6, (60, 2))
-PAIRS = [["yes", "yes"], ["yes", "mostly"], ["no", "no"], ["mostly", "no"]]
-
-
-@pytest.mark.parametrize("weights", ["linear", "quadratic"])
-@pytest.mark.parametrize("level", ["ordinal", "interval"])
-def test_cohens_kappa_is_that_of_scikit_learn(weights, level):
-    found = cohen_kappa(RATINGS, level, weights=weights, resamples=0)
-    assert found.value == pytest.approx(cohen_kappa_score(*RATINGS.T, weights=weights), abs=1e-12)
-    assert f"{weights} weights" in found.method
-
-
-@pytest.mark.parametrize("level", ["nominal", "jaccard"])
-def test_labels_without_an_order_have_no_linear_weights(level):
-    with pytest.raises(MeasureError, match="order"):
-        cohen_kappa(PAIRS, level, weights="linear")

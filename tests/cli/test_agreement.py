@@ -43,7 +43,7 @@ def test_labels_that_are_not_valid_are_missing_or_a_label_of_their_own(tmp_path)
     assert kept["n"] == 3
 
 
-def test_weights_are_named(tmp_path):
+def test_weights_are_named_or_stand_in_a_file(tmp_path):
     path = written(tmp_path / "x.csv")
     path.write_text(path.read_text().replace("a", "1").replace("b", "2").replace("2,q,2", "2,q,4"))
     words = [str(path), "--item", "id", "--rater", "coder", "--label", "code"]
@@ -54,15 +54,27 @@ def test_weights_are_named(tmp_path):
 
     # 1 1, 1 2, 2 4. Losses: linear 0, 1, 2; expected (2·(0 + 1 + 3) + 1·(1 + 0 + 2)) / 9 = 11/9.
     assert kappa("--level", "interval", "--weights", "linear") == pytest.approx(1 - 1 / (11 / 9))
+    own = tmp_path / "own.csv"
+    own.write_text("label,1,2,4\n1,1,1,0\n2,1,1,0\n4,0,0,1\n")
+    assert kappa("--weights", str(own)) == pytest.approx((2 / 3 - 2 / 3) / (1 - 2 / 3), abs=1e-12)
 
 
-def test_labels_without_an_order_have_no_weights(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("given", "table", "found"),
+    [
+        ("linar", "", "linar"),
+        ("own.csv", "label,a,b\na,1,x\nb,0,1\n", "'x'"),
+        ("linear", "", "nominal level"),
+    ],
+)
+def test_weights_that_cannot_be_used(tmp_path, monkeypatch, given, table, found):
     monkeypatch.chdir(tmp_path)
     written(tmp_path / "x.csv")
-    words = ["x.csv", "--item", "id", "--rater", "coder", "--label", "code", "--weights", "linear"]
+    (tmp_path / "own.csv").write_text(table)
+    words = ["x.csv", "--item", "id", "--rater", "coder", "--label", "code", "--weights", given]
     with pytest.raises(QuaverError) as caught:
         run(*words)
-    assert "nominal level" in caught.value.found
+    assert found in caught.value.found
 
 
 def test_cells_with_several_labels_are_measured_as_sets(tmp_path):

@@ -100,6 +100,10 @@ _SAMPLED: Options = {
     "why_not": "simulated studies have gold labels of all items: benchmarks/corrected.py simulates samples",
 }
 _BUILT_IN: Mapping[str, Options] = {
+    "alternative_annotator": {
+        "why_not": "simulated studies have two coders, and it takes three",
+        "every": _SELDOM,
+    },
     "coder_agreement": {"options": {"coders": ("gold", "coder")}},
     "corrected_accuracy": _SAMPLED,
     "corrected_score": _SAMPLED,

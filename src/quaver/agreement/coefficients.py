@@ -6,7 +6,7 @@ weighted share of agreeing pairs of ratings,
     p_a = mean over items with r_i ≥ 2 ratings of Σ_k r_ik (Σ_l w_kl r_il − 1) / (r_i (r_i − 1)),
 
 and differ in p_e, the agreement that chance would give. Weights w are 1 for the same label and 0 for others
-(nominal), and grow towards 1 with nearness at the other levels.
+(nominal), grow towards 1 with nearness at the other levels, or are one's own (`agreement.pair_weights`).
 None is defined of numbers that hardly repeat, more than 100 different ones on an interval or ratio scale, for
 which alpha is made.
 Source: Gwet (2014), Handbook of Inter-Rater Reliability, 4th ed., chs. 2-5, whose treatment of missing
@@ -16,7 +16,7 @@ ratings this is.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import combinations
 from typing import Final, Literal
@@ -25,10 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quaver.agreement.disagreement import REFERENCE, Disagreement
+from quaver.agreement.pair_weights import Weights, agreement_weights
 from quaver.agreement.ratings import Ratings, coefficient
 from quaver.agreement.stratified_alpha import ROWS_WARNING, mean_alpha, over_rows
-from quaver.core.records import BY_PAIRS, Estimate, Level
-from quaver.errors import MeasureError
+from quaver.core.records import BY_PAIRS, Estimate
 from quaver.estimation.intervals import clopper_pearson
 from quaver.estimation.jackknife import Floats, Weighted
 from quaver.estimation.means import over_strata, quotient
@@ -116,8 +116,8 @@ def fleiss_kappa(ratings: Ratings, *, weights: Weights | None = None) -> Statist
     or all ratings are the same (``no variation``).
 
     Args:
-        weights: ``"linear"`` or ``"quadratic"``, over the labels' numbers or places; by default, those of the
-            level of measurement (`agreement_weights`).
+        weights: ``"linear"``, ``"quadratic"``, or a table: how far each label beside each counts as
+            agreement. By default, those of the level.
 
     p_a = 3/4, π = (3/8, 5/8), p_e = 34/64:
 
@@ -145,8 +145,8 @@ def cohen_kappa(ratings: Ratings, *, weights: Weights | None = None) -> Statisti
     0.64).
 
     Args:
-        weights: ``"linear"`` or ``"quadratic"``, over the labels' numbers or places; by default, those of the
-            level of measurement (`agreement_weights`).
+        weights: ``"linear"``, ``"quadratic"``, or a table: how far each label beside each counts as
+            agreement. By default, those of the level.
 
     p_a = 3/4, p = (1/2, 1/2), q = (1/4, 3/4), p_e = 1/2:
 
@@ -170,8 +170,8 @@ def gwet_ac(ratings: Ratings, *, weights: Weights | None = None) -> Statistic:
     name the labels that could have been given in ``labels``.
 
     Args:
-        weights: ``"linear"`` or ``"quadratic"``, over the labels' numbers or places; by default, those of the
-            level of measurement (`agreement_weights`).
+        weights: ``"linear"``, ``"quadratic"``, or a table: how far each label beside each counts as
+            agreement. By default, those of the level.
 
     p_a = 3/4, π = (3/8, 5/8), p_e = 2 / 2 · 2 · 15/64 = 15/32:
 
@@ -191,64 +191,11 @@ def gwet_ac(ratings: Ratings, *, weights: Weights | None = None) -> Statistic:
     return replace(statistic, part="1" if ratings.level == "nominal" and weights is None else "2")
 
 
-Weights = Literal["linear", "quadratic"]
-"""How far two different labels count as agreement, by name."""
-
 _MOST_NUMBERS: Final = 100
 """With more different ones, hardly any two numbers are the same."""
 
 _CROWD: Final = (20, 0.5)
 """Two raters of a crowd share fewer items than this, and a smaller share of those of the one with fewer."""
-
-
-def agreement_weights(
-    labels: Sequence[str], level: Level, values: Floats | None = None, weights: Weights | None = None
-) -> Floats:
-    """How far each two labels count as agreement: 1 on the diagonal, 0 where nothing is further apart.
-
-    With v the labels' numbers, or at the ordinal level their places: linear 1 − |v_k − v_l| / range;
-    quadratic 1 − ((v_k − v_l) / range)². If neither is named, those of the level: nominal, 0 for two labels
-    that differ; ordinal, 1 − C(|k − l| + 1, 2) / C(q, 2); interval, quadratic; ratio, 1 − ((v_k − v_l) /
-    (v_k + v_l))², relative to the largest; sets of labels, 1 − their distance. Source: Gwet (2014), ch. 3.
-
-    Args:
-        labels: The labels in order.
-        level: Level of measurement.
-        values: The labels' numbers, where the level needs them; of sets, their distances.
-        weights: Which weights; by default, those of the level.
-
-    Raises:
-        MeasureError: The labels have no order.
-
-    >>> agreement_weights("abc", "ordinal")[0].round(3).tolist()
-    [1.0, 0.667, 0.0]
-    >>> agreement_weights("abc", "ordinal", weights="linear")[0].tolist()
-    [1.0, 0.5, 0.0]
-    """
-    if weights is not None and level in {"nominal", *BY_PAIRS}:
-        raise MeasureError(
-            "labels without an order have no such weights",
-            where="weights",
-            expected="the ordinal, interval or ratio level",
-            found=f"{weights} weights at the {level} level",
-        )
-    if level in BY_PAIRS:
-        assert values is not None
-        return 1 - values
-    if level == "nominal" or len(labels) < 2:
-        return np.eye(len(labels))
-    places = np.arange(len(labels), dtype=np.float64) if values is None else values
-    apart = np.abs(places[:, None] - places)
-    if weights == "linear":
-        loss = apart
-    elif weights == "quadratic" or level == "interval":
-        loss = apart**2
-    elif level == "ordinal":
-        loss = apart * (apart + 1) / 2
-    else:
-        total = places[:, None] + places
-        loss = (apart / np.where(total > 0, total, 1)) ** 2
-    return 1 - loss / max(float(loss.max()), np.finfo(float).tiny)
 
 
 def _of_pairs(
@@ -268,7 +215,7 @@ def _of_pairs(
         low: Its lowest value.
     """
     cell = ratings.cell
-    kind = weights or ratings.level
+    kind = "own" if isinstance(weights, Mapping) else weights or ratings.level
     statistic = ratings.said(method if kind == "nominal" else f"{method}, {kind} weights")
     if ratings.values is not None and ratings.level not in BY_PAIRS and len(cell.labels) > _MOST_NUMBERS:
         return replace(statistic, reason="so many different numbers are not labels; use krippendorff_alpha")
@@ -277,7 +224,11 @@ def _of_pairs(
     statistic = replace(statistic, n=paired > 0)
     if not paired.any():
         return replace(statistic, reason="fewer than two raters" if cell.items else "no annotations")
-    return replace(statistic, under=under(each), reason="no variation", ends=(low, 1.0))
+    values_under = under(each)
+    # Weights of one's own need not be those of distances, of which no coefficient is below -1.
+    is_below = (values_under(np.ones((1, cell.units.items))) < low).any()
+    ends = None if is_below else (low, 1.0)
+    return replace(statistic, under=values_under, reason="no variation", ends=ends)
 
 
 def _few_shared(known: NDArray[np.bool_]) -> str:

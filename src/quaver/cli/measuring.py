@@ -159,7 +159,7 @@ def agreement_command(
     valid: str | None = None,
     missing: Missing = "drop",
     level: LevelOption = "nominal",
-    weights: Literal["linear", "quadratic"] | None = None,
+    weights: str | None = None,
     resamples: Annotated[int, typer.Option(min=0)] = 1000,
     seed: int = 0,
     distinct: bool = False,
@@ -167,7 +167,7 @@ def agreement_command(
 ) -> None:
     """Measure agreement in any table of annotations.
 
-    Krippendorff's alpha, percent agreement, kappas and Gwet's AC, with intervals.
+    Krippendorff's alpha, percent agreement, kappas and Gwet's AC; of numbers also ICC(2,1). With intervals.
 
     Options:
       file: A CSV, Excel, ODS, JSON Lines or Parquet file with an annotation a row, or a column a rater.
@@ -177,7 +177,8 @@ def agreement_command(
       by: Measure each value of this column separately.
       valid: The valid labels, in order: a,b,"c, d". Others count as missing.
       missing: Leave missing labels out, or count them as a category.
-      weights: Of two labels in kappa and Gwet's AC; by default, the level's.
+      weights: Of two labels in kappa and Gwet's AC: linear, quadratic, or a file with a row and a column for
+        each label. By default, the level's.
       resamples: 0 for no interval.
       seed: Root seed.
       distinct: Keep labels apart that differ only in capitals, white space or how a number is written.
@@ -185,7 +186,7 @@ def agreement_command(
     Examples:
       quaver agreement coded.csv --item id --rater who --label tag
       quaver agreement coded.csv --item id --rater who --label tag --level ordinal
-      quaver agreement coded.csv --label anna --label ben --level ordinal --weights linear
+      quaver agreement coded.csv --label anna --label ben --weights near.csv
       quaver agreement coded.csv --item id --rater who --label tag --by topic
       quaver agreement speeches.csv --label tone --label tone_b
     """

@@ -78,9 +78,11 @@ def test_the_report_says_who_agrees_with_whom(study):
     part = page.partition('<section id="coders">')[2].partition("</section>")[0]
     words = " ".join(re.sub("<[^>]+>", " ", part).split())
     assert "Coders agree better with each other than with the model" in words
+    assert "may replace a coder: it does as well as 2 of 3 coders" in words
     table = (study.folder / "tables" / "coders.csv").read_text(encoding="utf-8")
     rows = Counter(line.split(",")[0] for line in table.splitlines()[1:])
-    assert rows == {"coder_agreement_coders": 4, "coder_agreement_model": 3, "coder_agreement_gap": 1}
+    agreement = {"coder_agreement_coders": 4, "coder_agreement_model": 3, "coder_agreement_gap": 1}
+    assert rows == {**agreement, "alternative_annotator": 4}
 
 
 @pytest.mark.parametrize("items", [{"coders": ["anna"]}, {"coders": ["anna", "ben"], "gold": "cleo"}])

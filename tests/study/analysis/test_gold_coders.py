@@ -25,6 +25,8 @@ def test_the_model_is_set_beside_each_of_them(study):
     beside = [one for one in made if one.measure == "coder_agreement_model"]
     assert [one.cell["coder"] for one in beside] == ["ada", "ben", "D"]
     assert {one.n for one in beside} == {40}
+    won = study.measure("alternative_annotator", by=["model"])[-1]
+    assert (won.measure, won.details["coders"], won.n) == ("alternative_annotator_won", 3, 40)
 
 
 @pytest.mark.long

@@ -392,8 +392,10 @@ def test_people_and_models_of_one_table_are_compared_with_each_other(tmp_path):
     assert accuracy["llama"] == sum((at % 2 == 1) == (at % 3 == 2) for at in range(40)) / 40
     calibration = {one.cell["model"]: one.value for one in study.measure("ece")}
     assert calibration["gpt"] == pytest.approx(0.1)
+    won = {one.cell["model"] for one in study.measure("alternative_annotator")}
+    assert won == {"gpt", "llama"}
     measured = {one.measure.partition("_")[0] for one in study.estimates()}
-    assert {"accuracy", "brier", "coder", "ece", "inter"} <= measured
+    assert {"accuracy", "alternative", "brier", "coder", "ece", "inter"} <= measured
 
 
 @pytest.mark.parametrize("named", [{"coders": ("h*",)}, {"label": "h*"}])

@@ -70,19 +70,27 @@ def _say(results: Results) -> Callable[..., Markup]:
 
 
 def coder_sentences(results: Results) -> list[Markup]:
-    """How well people agree with each other and with each model."""
+    """How well people agree with each other and with each model, and whether it may take a person's place."""
     say, first = _say(results), (*results.evaluators[:1], None)
 
-    gaps = [
-        gap
-        for gap in results.in_order(defined(results.anywhere("coder_agreement_gap")))
-        if gap.cell.get("coder") == _ALL and "variant" not in gap.cell and gap.cell.get("evaluator") in first
-    ]
+    def pooled(measure: str) -> list[Estimate]:
+        """A measure's estimates over all prompts, from the first evaluator's labels."""
+        return [
+            estimate
+            for estimate in results.in_order(defined(results.anywhere(measure)))
+            if "variant" not in estimate.cell and estimate.cell.get("evaluator") in first
+        ]
+
+    gaps = [gap for gap in pooled("coder_agreement_gap") if gap.cell.get("coder") == _ALL]
     several = len({gap.cell.get("model") for gap in gaps}) > 1
-    return [
+    sentences = [
         say("gap", gap, f"“{gap.cell['model']}”" if several and "model" in gap.cell else "the model")
         for gap in gaps
     ]
+    means = {str(estimate.cell): estimate for estimate in pooled("alternative_annotator")}
+    for won in pooled("alternative_annotator_won"):
+        sentences.append(say("replacement", won, means[str(won.cell)]))
+    return sentences
 
 
 def _conclusions(results: Results) -> Iterator[Markup]:

@@ -43,7 +43,7 @@ class Behind(Protocol):
         ...
 
 
-_CODERS = ("coder_agreement_coders", "coder_agreement_model", "coder_agreement_gap")
+_CODERS = ("coder_agreement_coders", "coder_agreement_model", "coder_agreement_gap", "alternative_annotator")
 _CHECKED = (tally("checked", "checked"), tally("of these wrong", "wrong"))
 
 

@@ -29,8 +29,8 @@ from quaver.study.sources.study_source import StudySource
 
 _POOLED: Final = ("model", "decoding")
 
-_OF_CODERS: Final = "coder_agreement"
-"""The measure of coders, taken unasked where there are any."""
+_OF_CODERS: Final = {"coder_agreement": 1, "alternative_annotator": 3}
+"""The measures of coders, taken unasked where there are as many as each needs."""
 
 _SCORE: Final = "corrected_score"
 """Taken unasked where the labels are numbers: of all items, and by each column that groups them."""
@@ -190,7 +190,7 @@ def measurement(
     elif "evaluator" in compared and "first" in plugin.options and evaluators:
         first = spec.evaluator or evaluators[0]
         options = options if options.get("second") == first else {"first": first, **options}
-    if spec.use == _OF_CODERS and (coders := coders_of(study)):
+    if spec.use in _OF_CODERS and (coders := coders_of(study)):
         options = {"coders": coders, **options}
     varied = _varied(study, frame, by) if plugin.takes_factors else ()
     if varied:
@@ -284,8 +284,10 @@ def measurements(study: StudySource, names: Sequence[str] | None, frame: pl.Data
     corrected = _corrected(study, frame, known, names)
     asked: list[Asked] = [(("measures", index), spec) for index, spec in enumerate(study.spec.measures)]
     if names is None:
-        if coders_of(study) and _OF_CODERS not in known:
-            asked.append((("items", "coders"), MeasureSpec(use=_OF_CODERS, by=_POOLED)))
+        coders = len(coders_of(study))
+        for name, fewest in _OF_CODERS.items():
+            if coders >= fewest and name not in known:
+                asked.append((("items", "coders"), MeasureSpec(use=name, by=_POOLED)))
     else:
         asked = [(loc, spec) for loc, spec in asked if spec.use in names]
         apart = {

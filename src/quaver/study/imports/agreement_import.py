@@ -6,19 +6,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import polars as pl
 from typing_extensions import Unpack
 
 from quaver.agreement.coefficients import (
-    Weights,
     cohen_kappa,
     fleiss_kappa,
     gwet_ac,
     krippendorff_alpha,
     percent_agreement,
 )
+from quaver.agreement.pair_weights import Weights
 from quaver.agreement.ratings import label_set_of
 from quaver.core.arguments import guarded, taking
 from quaver.core.label_decisions import LabelRules, labels_outside
@@ -47,7 +47,7 @@ def measure_agreement(
     labels: LabelSet | Sequence[Any] | None = None,
     distinct: bool = False,
     level: Level | None = None,
-    weights: Weights | None = None,
+    weights: str | Path | Mapping[str, Mapping[str, float]] | None = None,
     missing: Missing = "drop",
     confidence_level: float = 0.95,
     resamples: int = 1000,
@@ -70,7 +70,8 @@ def measure_agreement(
             written.
         level: Level of measurement; nominal, or the label set's.
         weights: How far two labels that differ count as agreement in the kappas and Gwet's coefficient:
-            ``"linear"`` or ``"quadratic"``; by default, as the level has it.
+            ``"linear"``, ``"quadratic"``, a table by label and label, or the path of a file with a row and a
+            column for each label. By default, as the level has it.
         missing: ``"drop"``, or ``"category"``: one more label (nominal only).
         confidence_level: Nominal level of the intervals.
         resamples: 0 for no interval.
@@ -95,8 +96,7 @@ def measure_agreement(
     known = labels.codes if isinstance(labels, LabelSet) else tuple(map(str, labels or ()))
     rules = label_rules({**table, "distinct": distinct}, known, at, is_read=False)
     path = Path(annotations) if isinstance(annotations, str | Path) else None
-    if weights not in (None, *get_args(Weights)):
-        raise UnknownName("weights", str(weights), get_args(Weights), where="weights")
+    own = _weights(weights)
     with _named_in_errors(path):
         source = frame_of(annotations) if path is None else table_of(path, written_in(table), "annotations")
         names = [column for pattern in _listed(label) for column in matching(source.columns, pattern)]
@@ -138,10 +138,38 @@ def measure_agreement(
     estimates = []
     for cell in found:
         for coefficient in _COEFFICIENTS:
-            weighed: dict[str, Any] = {"weights": weights} if "weights" in coefficient.own else {}
+            weighed: dict[str, Any] = {"weights": own} if "weights" in coefficient.own else {}
             estimate = coefficient.of(replace(cell, label_set=label_set), resampling, at, missing, **weighed)
             estimates.append(replace(estimate, details={**estimate.details, "taken": taken}))
     return Estimates(estimates)
+
+
+def _weights(given: str | Path | Mapping[str, Mapping[str, float]] | None) -> Weights | None:
+    """Weights by name or by label and label, read from a file where one is given."""
+    if given is None or given in ("linear", "quadratic") or isinstance(given, Mapping):
+        return given  # type: ignore[return-value]
+    path = Path(given)
+    if not path.is_file():
+        raise QuaverError(
+            "no weights have this name",
+            where="--weights",
+            expected="linear, quadratic, or a file with a row and a column for each label",
+            found=str(given),
+        )
+    table = table_of(path, {}, "weights")
+    names, *columns = table.columns
+    found: dict[str, dict[str, float]] = {}
+    for row in table.rows:
+        own = found[row.text(names)] = {}
+        for name in columns:
+            try:
+                own[name] = float(row.text(name))
+            except ValueError:
+                where = f"{path.name}: {row.text(names)}, {name}"
+                raise QuaverError(
+                    "this weight is no number", where=where, expected="0 to 1", found=repr(row.text(name))
+                ) from None
+    return found
 
 
 def _listed(columns: str | Sequence[str]) -> list[str]:

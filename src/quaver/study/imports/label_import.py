@@ -268,7 +268,7 @@ def _measures(table: Table, played: Mapping[str, Any], fields: Sequence[FieldCol
     if "coder" in several or len(played.get("models") or played.get("coders", ())) > 1:
         measures.append("inter_model")
     if people:
-        measures += ["accuracy", "coder_agreement"]
+        measures += ["accuracy", "coder_agreement", *["alternative_annotator"] * (len(people) > 2)]
     if "confidence" in played and (people or "gold" in played):
         measures += ["ece", "brier"]
     classes = [field.name for field in fields if field.kind != "number"]
