@@ -154,10 +154,16 @@ def truth_of_sets(shares: str) -> dict[str, float]:
 def truth_of_numbers(shape: str) -> dict[str, float]:
     gold, said = numbers_of(np.random.default_rng(0), 10 * MANY, shape, None, 2)
     error = said[:, 0] - gold
+    bias, sd = error.mean(), error.std()
+    x, y = said[:, 0], gold
+    total = x.var() + y.var() + (x.mean() - y.mean()) ** 2
     return {
         "accuracy_mean_error": float(np.abs(error).mean()),
-        "accuracy_bias": float(error.mean()),
-        "accuracy_correlation": float(np.corrcoef(said[:, 0], gold)[0, 1]),
+        "accuracy_bias": float(bias),
+        "accuracy_lower_limit": float(bias - 1.96 * sd),
+        "accuracy_upper_limit": float(bias + 1.96 * sd),
+        "accuracy_correlation": float(np.corrcoef(x, y)[0, 1]),
+        "accuracy_intraclass": float(2 * np.cov(x, y)[0, 1] / total),
         "alpha, interval": alpha(said, squared),
         "alpha, ratio": alpha(np.abs(said), relative),
     }

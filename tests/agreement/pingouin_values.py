@@ -22,14 +22,20 @@ def tables():
 
 def of(table):
     import matplotlib as mpl
+    import pandas as pd
     import pingouin
 
     mpl.use("Agg")
+    rows = [(item, rater, one) for item, row in enumerate(table) for rater, one in enumerate(row)]
+    frame = pd.DataFrame(rows, columns=["item", "rater", "number"])
+    found = pingouin.intraclass_corr(frame, targets="item", raters="rater", ratings="number")
+    kinds = found.set_index("Type")["ICC"]
     ax = pingouin.plot_blandaltman(table[:, 0], table[:, 1], confidence=None)
     lines = sorted({round(float(line.get_ydata()[0]), 12) for line in ax.lines} - {0.0})  # 0 is an axis
     ax.figure.clf()
     return {
         "table": table.tolist(),
+        "icc": float(kinds["ICC(A,1)"] if "ICC(A,1)" in kinds.index else kinds["ICC2"]),
         "limits": lines,
         "correlation": float(pingouin.corr(table[:, 0], table[:, 1])["r"].iloc[0]),
     }

@@ -14,6 +14,7 @@ from quaver.agreement.coefficients import (
     krippendorff_alpha,
     percent_agreement,
 )
+from quaver.agreement.intraclass import intraclass_correlation
 from quaver.agreement.ratings import read_ratings
 
 # Fleiss (1971), as tabulated for 10 subjects, 14 raters and 5 categories.
@@ -147,3 +148,32 @@ def test_of_numbers_that_hardly_repeat_alpha_alone_is_defined():
     for coefficient in (percent_agreement, fleiss_kappa, cohen_kappa, gwet_ac):
         assert "alpha" in (coefficient(rows, level="interval").reason or "")
     assert krippendorff_alpha(rows, level="interval").value == pytest.approx(0, abs=0.3)
+
+
+# Shrout & Fleiss (1979), table 2: four judges' ratings of six targets.
+JUDGES = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
+
+
+def test_shrout_and_fleiss_intraclass_correlation():
+    found = intraclass_correlation(JUDGES, "interval")
+    assert (found.value, found.low, found.high) == pytest.approx((0.29, 0.02, 0.76), abs=0.005)
+    gap = intraclass_correlation([*JUDGES, [5, None, 3, 4]], "ratio")  # its mean squares need whole rows
+    assert (gap.value, gap.n, gap.excluded["not rated by all raters"]) == (found.value, 6, 1)
+    assert intraclass_correlation(JUDGES, "interval", group=[0, 0, 1, 1, 2, 2]).low != found.low
+
+
+@pytest.mark.parametrize(
+    ("ratings", "level", "expected"),
+    [
+        ([[1, 1], [2, 2], [3, 3]], "interval", 1.0),
+        ([[1, 3], [2, 2], [3, 1]], "interval", -1.0),  # the mean squares give -3
+        ([[1, 1], [1, 1]], "interval", "no variation"),
+        ([[1, 2], [3, None]], "interval", "fewer than two rated by all"),
+        ([[1, None], [2, None]], "interval", "fewer than two raters"),
+        ([], "interval", "fewer than two raters"),
+        (JUDGES, "ordinal", "labels are not numbers at this level of measurement"),
+    ],
+)
+def test_where_the_intraclass_correlation_ends(ratings, level, expected):
+    found = intraclass_correlation(ratings, level)
+    assert (found.reason if isinstance(expected, str) else found.value) == expected

@@ -53,7 +53,8 @@ def test_a_measure_of_a_gold_sample_gets_one(name):
     ("name", "said"),
     [
         ("accuracy, sets", {"accuracy", "accuracy_hamming"}),
-        ("accuracy, numbers", {"accuracy_mean_error", "accuracy_bias", "accuracy_correlation"}),
+        ("accuracy, numbers", {"accuracy_mean_error", "accuracy_bias", "accuracy_lower_limit"}),
+        ("accuracy, numbers", {"accuracy_upper_limit", "accuracy_correlation", "accuracy_intraclass"}),
         ("f1, sets", {"f1_micro", "f1_macro", "f1_label", "f1_sample"}),
         ("inter_pss, jaccard", {"inter_pss"}),
         ("inter_pss, masi", {"inter_pss"}),

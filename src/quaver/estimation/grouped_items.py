@@ -182,3 +182,36 @@ def of_random_conditions(deviations: Floats, units: Units, draws: int, seed: int
         chosen = rng.integers(0, conditions, (min(block, draws - start), len(flat)))
         result[start : start + len(chosen)] = flat[rows, chosen].sum(1)
     return result
+
+
+def agreement_of_sums(n: Floats, raters: Floats, items: Floats, squares: Floats) -> Floats:
+    """ICC(A,1) of k numbers an item, from sums: absolute agreement of single raters, drawn at random.
+
+    With the mean squares of items, raters and error of a two-way analysis of variance, it is
+    (MS_i − MS_e) / (MS_i + (k − 1) MS_e + k (MS_r − MS_e) / n), which is Shrout & Fleiss' ICC(2,1). Source:
+    McGraw & Wong (1996), Psychological Methods 1, 30-46.
+
+    Args:
+        n: How many items, shape (samples,).
+        raters: The sum of each rater's numbers, shape (samples, raters).
+        items: The sum over items of the square of the sum of an item's numbers.
+        squares: The sum of the squares of all numbers.
+
+    Returns:
+        One for each sample; NaN where nothing varies.
+
+    Two raters of three items, one of whom is always 1 higher: 1, 2, 3 and 2, 3, 4:
+
+    >>> one = agreement_of_sums(np.array([3.0]), np.array([[6.0, 9.0]]), np.array([83.0]), np.array([43.0]))
+    >>> one.round(4).tolist()
+    [0.6667]
+    """
+    k = raters.shape[-1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = raters.sum(-1) ** 2 / (n * k)
+        of_items, of_raters = items / k - mean, (raters**2).sum(-1) / n - mean
+        within = np.maximum(squares - mean - of_items - of_raters, 0.0)
+        among, between = of_items / (n - 1), of_raters / (k - 1)
+        error = within / ((n - 1) * (k - 1))
+        below = among + (k - 1) * error + k * (between - error) / n
+        return np.where(below > 1e-12 * squares, (among - error) / below, np.nan)

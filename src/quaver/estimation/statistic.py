@@ -30,13 +30,12 @@ A mean needs three units, since how far a further one can move it is known; any 
 alpha and F1 that five units or more make held the truth in 93 to 100%, with three or more in 85 to 98%
 (``benchmarks/coverage.py``). Groups count as one more than their degrees of freedom."""
 
-Tails = Literal["few", "correlation"]
+Tails = Literal["few", "skewed", "correlation"]
 """How an interval follows an error that few units may make, whose variance therefore has at most twice as
-many degrees of freedom as it counts units (`Jackknife.events`): no further (``few``), or by half of its
-skewness, on the scale of Fisher's z (``correlation``)."""
+many degrees of freedom as it counts units (`Jackknife.events`): no further (``few``), by the skewness of the
+error (``skewed``), or by half of it, on the scale of Fisher's z (``correlation``)."""
 
-_FOLLOWED = 0.5
-"""How much of its error's skewness the interval of a correlation follows."""
+_FOLLOWED: Mapping[Tails | None, float] = {"skewed": 1.0, "correlation": 0.5}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,10 +139,12 @@ class Number:
             return statistic.interval[0]
         if not np.isfinite(errors.variance):
             return None
-        if statistic.tails == "correlation":
-            z = skewed(errors.point, errors.variance, freedom, _FOLLOWED * errors.skewness, level)
-            return Interval(*np.tanh(z).tolist())
-        return effective(errors.point, errors.variance, freedom, level, statistic.ends, statistic.step)
+        followed = _FOLLOWED.get(statistic.tails)
+        if followed is None:
+            ends, step = statistic.ends, statistic.step
+            return effective(errors.point, errors.variance, freedom, level, ends, step)
+        interval = skewed(errors.point, errors.variance, freedom, followed * errors.skewness, level)
+        return Interval(*np.tanh(interval).tolist()) if statistic.tails == "correlation" else interval
 
     def _bound(self, level: float) -> Interval | None:
         """Where the number may lie if as many further units differ as the exact bound allows."""

@@ -31,12 +31,17 @@ def _found(answers, gold, **more):
 
 
 @pytest.mark.parametrize("at", range(len(_TABLES)))
-def test_bias_and_correlation_are_pingouin_s(at):
+def test_agreement_limits_and_correlation_are_pingouin_s(at):
     known = _TABLES[at]
     table = np.array(known["table"])
     found = _found(table[:, 0], table[:, 1], resamples=0)
-    assert found["accuracy_bias"].value == pytest.approx(known["limits"][1], abs=1e-9)
+    low, bias, high = known["limits"]
+    assert found["accuracy_bias"].value == pytest.approx(bias, abs=1e-9)
+    assert found["accuracy_lower_limit"].value == pytest.approx(low, abs=1e-9)
+    assert found["accuracy_upper_limit"].value == pytest.approx(high, abs=1e-9)
     assert found["accuracy_correlation"].value == pytest.approx(known["correlation"], abs=1e-9)
+    if table.shape[1] == 2:
+        assert found["accuracy_intraclass"].value == pytest.approx(known["icc"], abs=1e-9)
 
 
 def test_errors_by_hand_leave_out_what_has_no_number():
@@ -103,7 +108,7 @@ def test_a_mean_error_has_no_more_degrees_of_freedom_than_its_items_show():
 def test_errors_with_long_tails_are_warned_of_and_normal_ones_are_not():
     u = (np.arange(200) + 0.5) / 200
     gold = np.random.default_rng(1).permutation(200) * 1.0
-    flagged = {"accuracy_correlation"}
+    flagged = {"accuracy_lower_limit", "accuracy_upper_limit", "accuracy_correlation", "accuracy_intraclass"}
     few = np.where(np.arange(200) % 100 == 7, 9.0, special.ndtri(u))
     for errors, expected in ((special.ndtri(u), set()), (special.stdtrit(3, u), flagged), (few, flagged)):
         found = _found(gold + errors, gold)
@@ -140,7 +145,7 @@ def test_intervals_hold_the_truth(skewed):
             if name != "accuracy" and one.low is not None and one.high is not None:
                 held.setdefault(name, []).append(one.low <= truth[name] <= one.high)
     shares = {name: float(np.mean(some)) for name, some in held.items()}
-    assert len(shares) == 3
+    assert len(shares) == 6
     assert all(0.92 <= share <= 0.985 for share in shares.values()), shares
 
 

@@ -42,6 +42,11 @@ def test_every_coefficient_in_every_cell(path):
     assert found[0].value == pytest.approx(1 - 10 / 22)
 
 
+def test_numbers_have_an_intraclass_correlation(path):
+    found = measure_agreement(path, by=["temp"], level="interval", **NAMES)
+    assert [e.measure for e in found][5::6] == ["intraclass_correlation"] * 2
+
+
 def test_only_valid_labels(path):
     found = measure_agreement(path, by=["temp"], labels=["0", "1"], **NAMES)
     assert found[0].value == 1

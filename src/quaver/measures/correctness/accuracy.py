@@ -18,14 +18,20 @@ from quaver.errors import MeasureError
 from quaver.estimation.cells import Missing, guarded
 from quaver.estimation.coded_columns import Ints, UnknownColumn, Unmeasurable, encode, frame_of, ordered
 from quaver.estimation.declaration import measure
+from quaver.estimation.grouped_items import agreement_of_sums
 from quaver.estimation.intervals import long_tails, mean_within
 from quaver.estimation.jackknife import Floats
 from quaver.estimation.means import share_of
 from quaver.estimation.measure_input import judge, treatment
-from quaver.estimation.statistic import Cell, Statistic
+from quaver.estimation.statistic import Cell, Statistic, Tails
 from quaver.measures.variation.label_shares import ASKING
 
-_NUMBER_PARTS: Final = ["_mean_error", "_bias", "_correlation"]
+_NORMAL = 1.96
+"""Between so many standard deviations on either side lie 95% of normal errors: Bland and Altman's number."""
+
+_LIMITS = "Bland & Altman (1986), The Lancet 327, 307-310"
+
+_NUMBER_PARTS: Final = ["_mean_error", "_bias", "_lower_limit", "_upper_limit", "_correlation", "_intraclass"]
 """What is said of the errors of numbers, by the ending of its name."""
 
 
@@ -41,7 +47,8 @@ def accuracy(cell: Cell, *, missing: Missing) -> Iterator[Statistic]:
     Of sets of labels it is the share of exact matches; ``accuracy_hamming`` is then the Hamming loss, the
     share of all labels, over sets that were given, on which a set and the gold set differ. Of numbers it is
     the share that equal the gold number, beside their errors (`_number_errors`): ``accuracy_mean_error``,
-    ``accuracy_bias`` and ``accuracy_correlation``.
+    ``accuracy_bias``, ``accuracy_lower_limit`` and ``accuracy_upper_limit``, ``accuracy_correlation`` and
+    ``accuracy_intraclass``.
 
     >>> import polars as pl
     >>> frame = pl.DataFrame({"item": [1, 2, 3, 4], "label": ["a", None, "a", "b"], "gold": list("aaab")})
@@ -104,8 +111,10 @@ def _beside(cell: Cell, asked: Ints, right: int) -> dict[str, Any]:
 def _number_errors(cell: Cell, values: Floats) -> Iterator[Statistic]:
     """What answers that are numbers say of their errors, answer − gold; each answer counts once.
 
-    ``_mean_error``: the mean of the absolute errors; ``_bias``: that of the errors; ``_correlation``:
-    Pearson's, of answers and gold numbers, undefined where a side does not vary.
+    ``_mean_error``: the mean of the absolute errors; ``_bias``: that of the errors; ``_lower_limit`` and
+    ``_upper_limit``: bias ± 1.96 SD, between which 95% of normal errors lie; ``_correlation``: Pearson's, of
+    answers and gold numbers; ``_intraclass``: ICC(A,1) of the two (`agreement_of_sums`). Undefined of fewer
+    than two items; correlations where a side does not vary.
 
     Args:
         cell: The answers, with their gold labels.
@@ -135,45 +144,44 @@ def _number_errors(cell: Cell, values: Floats) -> Iterator[Statistic]:
         n=known,
         reason="numbers or gold numbers do not vary, or only one item has both",
     )
-    mean_error, bias, correlation = (
-        replace(shown, part=part, column=column) for column, part in enumerate(_NUMBER_PARTS)
-    )
-    yield replace(
-        mean_error,
-        method="mean of |answer − gold|",
-        ends=(0.0, np.inf),
-        tails="few",
-        spread=partial(mean_within, low=0.0, high=widest),
-    )
-    yield replace(
-        bias,
-        method="mean of answer − gold",
-        tails="few",
-        spread=partial(mean_within, low=-widest, high=widest),
-        null=0.0,
-    )
-    yield replace(
-        correlation,
-        method="Pearson's correlation of answers and gold",
-        ends=(-1.0, 1.0),
-        tails="correlation",
-        warnings=long_tails((answers - true)[used]),
-    )
+    how: list[tuple[str, tuple[float, float] | None, Tails]] = [
+        ("mean of |answer − gold|", (0.0, np.inf), "few"),
+        ("mean of answer − gold", None, "few"),
+        ("mean − 1.96 SD of answer − gold", None, "skewed"),
+        ("mean + 1.96 SD of answer − gold", None, "skewed"),
+        ("Pearson's correlation of answers and gold", (-1.0, 1.0), "correlation"),
+        ("ICC(A,1) of answers and gold", (-1.0, 1.0), "correlation"),
+    ]
+    warnings = long_tails((answers - true)[used])
+    for column, (part, (method, ends, tails)) in enumerate(zip(_NUMBER_PARTS, how, strict=True)):
+        number_error = replace(shown, part=part, column=column, method=method, ends=ends, tails=tails)
+        if column == 0:
+            number_error = replace(number_error, spread=partial(mean_within, low=0.0, high=widest))
+        elif column == 1:
+            number_error = replace(
+                number_error, spread=partial(mean_within, low=-widest, high=widest), null=0.0
+            )
+        else:
+            number_error = replace(number_error, warnings=warnings)
+        yield replace(number_error, source=_LIMITS) if "limit" in part else number_error
 
 
 def _sums(error: Floats, answers: Floats, gold: Floats, used: NDArray[np.bool_]) -> Floats:
     """By item: how many answers, and the sums that all numbers are made of."""
-    parts = [used, error, np.abs(error), answers, gold, answers**2, gold**2, answers * gold]
+    parts = [used, error**2, error, np.abs(error), answers, gold, answers**2, gold**2, answers * gold]
     return np.stack([part.sum(1) for part in parts], 1).astype(np.float64)
 
 
 def _numbers(sums: Floats) -> Floats:
-    """The three numbers from sums, shape (samples, 3); NaN where one is undefined."""
-    n, error, size, x, y, xx, yy, xy = sums.T
+    """The six numbers from sums, shape (samples, 6); NaN where one is undefined."""
+    n, squared, error, size, x, y, xx, yy, xy = sums.T
     with np.errstate(divide="ignore", invalid="ignore"):
+        bias = error / n
+        spread = _NORMAL * np.sqrt(np.maximum(squared - error**2 / n, 0.0) / (n - 1))
         varies = np.sqrt(np.maximum(xx - x**2 / n, 0.0) * np.maximum(yy - y**2 / n, 0.0))
         correlation = np.where(varies > 1e-12 * (xx + yy), (xy - x * y / n) / varies, np.nan)
-        found = np.stack([size / n, error / n, correlation], 1)
+        agreement = agreement_of_sums(n, np.stack([x, y], -1), xx + yy + 2 * xy, xx + yy)
+        found = np.stack([size / n, bias, bias - spread, bias + spread, correlation, agreement], 1)
     return np.where(np.isfinite(found), found, np.nan)
 
 

@@ -18,6 +18,7 @@ from quaver.agreement.coefficients import (
     krippendorff_alpha,
     percent_agreement,
 )
+from quaver.agreement.intraclass import intraclass_correlation
 from quaver.agreement.pair_weights import Weights
 from quaver.agreement.ratings import label_set_of
 from quaver.core.arguments import guarded, taking
@@ -55,7 +56,7 @@ def measure_agreement(
     group: str | None = None,
     **table: Unpack[TableOptions],
 ) -> Estimates:
-    """Krippendorff's alpha, percent agreement, the kappas and Gwet's coefficient of any annotations.
+    """Krippendorff's alpha, percent agreement, the kappas, Gwet's coefficient and the ICC of any annotations.
 
     Args:
         annotations: A long frame, a row an annotation, or the path of a file that holds one; or a wide one,
@@ -80,8 +81,8 @@ def measure_agreement(
         **table: Those of `TableOptions`: ``separator``, ``unlabelled`` …
 
     Returns:
-        Five estimates for each cell, which say in ``details["taken"]`` what stands for a missing label, and
-        what is taken for one label.
+        Five estimates for each cell, and the ICC at the interval and ratio levels; they say in
+        ``details["taken"]`` what stands for a missing label, and what is taken for one label.
 
     Raises:
         ItemError: The file cannot be read.
@@ -137,7 +138,7 @@ def measure_agreement(
     resampling = Resampling(confidence_level, resamples, seed)
     estimates = []
     for cell in found:
-        for coefficient in _COEFFICIENTS:
+        for coefficient in (*_COEFFICIENTS, *([intraclass_correlation] if at in _NUMERIC else [])):
             weighed: dict[str, Any] = {"weights": own} if "weights" in coefficient.own else {}
             estimate = coefficient.of(replace(cell, label_set=label_set), resampling, at, missing, **weighed)
             estimates.append(replace(estimate, details={**estimate.details, "taken": taken}))
