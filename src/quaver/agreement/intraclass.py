@@ -52,13 +52,13 @@ def intraclass_correlation(ratings: Ratings) -> Statistic:
 
     def under(weights: Floats) -> Floats:
         n, items, squares, *raters = (weights @ sums).T
-        found = agreement_of_sums(n, np.stack(raters, 1), items, squares)
-        return np.asarray(np.maximum(found, -1 / (k - 1))[:, None])
+        correlation = agreement_of_sums(n, np.stack(raters, 1), items, squares)
+        return np.asarray(np.maximum(correlation, -1 / (k - 1))[:, None])
 
     interval = None
     if cell.clusters is None:
-        found = _interval(numbers[full], float(under(np.ones((1, len(full))))[0, 0]), ratings)
-        interval = found and (found, "McGraw & Wong's interval")
+        ends = _interval(numbers[full], float(under(np.ones((1, len(full))))[0, 0]), ratings)
+        interval = ends and (ends, "McGraw & Wong's interval")
     return replace(statistic, under=under, ends=(-1 / (k - 1), 1.0), reason="no variation", interval=interval)
 
 

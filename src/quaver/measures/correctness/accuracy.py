@@ -181,8 +181,8 @@ def _numbers(sums: Floats) -> Floats:
         varies = np.sqrt(np.maximum(xx - x**2 / n, 0.0) * np.maximum(yy - y**2 / n, 0.0))
         correlation = np.where(varies > 1e-12 * (xx + yy), (xy - x * y / n) / varies, np.nan)
         agreement = agreement_of_sums(n, np.stack([x, y], -1), xx + yy + 2 * xy, xx + yy)
-        found = np.stack([size / n, bias, bias - spread, bias + spread, correlation, agreement], 1)
-    return np.where(np.isfinite(found), found, np.nan)
+        numbers = np.stack([size / n, bias, bias - spread, bias + spread, correlation, agreement], 1)
+    return np.where(np.isfinite(numbers), numbers, np.nan)
 
 
 @guarded
@@ -229,16 +229,17 @@ def baseline(
         raise Unmeasurable("fewer than two labels", where="labels", expected="two to choose from")
     rng = np.random.default_rng(derive(seed, "baseline", kind))
     positions = np.array([names.index(value) if value in names else -1 for value in values] + [-1])
-    found = positions[codes]
+    shown_codes = positions[codes]
     if kind == "random":
-        found[given] = rng.integers(0, len(names), given.size)
+        shown_codes[given] = rng.integers(0, len(names), given.size)
     else:
         swapped = rng.choice(given, round(share * given.size), replace=False)
         shift = rng.integers(1, len(names), swapped.size)
         # A label outside the set is swapped for any of them.
-        found[swapped] = (np.maximum(found[swapped], 0) + shift) % len(names)
-    text = [names[code] if code >= 0 else None for code in found.tolist()]
+        shown_codes[swapped] = (np.maximum(shown_codes[swapped], 0) + shift) % len(names)
+    text = [names[code] if code >= 0 else None for code in shown_codes.tolist()]
     kept = [
-        values[old] if new < 0 <= old else said for old, new, said in zip(codes, found, text, strict=True)
+        values[old] if new < 0 <= old else said
+        for old, new, said in zip(codes, shown_codes, text, strict=True)
     ]
     return frame.with_columns(pl.Series(label, kept, dtype=pl.String))

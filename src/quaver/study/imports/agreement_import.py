@@ -126,7 +126,7 @@ def measure_agreement(
             texts = frame.select(item=used["item"][0], side=sides, label=pl.col(_LABEL).cast(pl.String))
             check_sides(texts.drop_nulls(), path.name if path else "annotations", "--valid")
         label_set = label_set_of(labels, at)
-        found = cells(
+        parts = cells(
             frame,
             raters=("rater",),
             by=tuple(used["by"]),
@@ -137,7 +137,7 @@ def measure_agreement(
         )
     resampling = Resampling(confidence_level, resamples, seed)
     estimates = []
-    for cell in found:
+    for cell in parts:
         for coefficient in (*_COEFFICIENTS, *([intraclass_correlation] if at in _NUMERIC else [])):
             weighed: dict[str, Any] = {"weights": own} if "weights" in coefficient.own else {}
             estimate = coefficient.of(replace(cell, label_set=label_set), resampling, at, missing, **weighed)
@@ -159,9 +159,9 @@ def _weights(given: str | Path | Mapping[str, Mapping[str, float]] | None) -> We
         )
     table = table_of(path, {}, "weights")
     names, *columns = table.columns
-    found: dict[str, dict[str, float]] = {}
+    weights: dict[str, dict[str, float]] = {}
     for row in table.rows:
-        own = found[row.text(names)] = {}
+        own = weights[row.text(names)] = {}
         for name in columns:
             try:
                 own[name] = float(row.text(name))
@@ -170,7 +170,7 @@ def _weights(given: str | Path | Mapping[str, Mapping[str, float]] | None) -> We
                 raise QuaverError(
                     "this weight is no number", where=where, expected="0 to 1", found=repr(row.text(name))
                 ) from None
-    return found
+    return weights
 
 
 def _listed(columns: str | Sequence[str]) -> list[str]:
