@@ -224,6 +224,19 @@ def test_effects_that_differ_between_items_are_no_effect():
     assert likely >= sure + 4
 
 
+def test_items_that_are_nearly_always_right_or_wrong_are_fitted_too():
+    """From 0, Newton's method for an item's mode would step to and fro: few items have both, sd 3."""
+    rng = np.random.default_rng([1, 50, 5, 40, 30])
+    item, place = np.divmod(np.arange(250), 5)
+    treatment = place % 2
+    odds = 4.0 + 0.5 * treatment + rng.normal(0, 3.0, 50)[item]
+    correct = (rng.random(250) < 1 / (1 + np.exp(-odds))).astype(int)
+    columns = {"item": item, "correct": correct, "treatment": [f"T{k}" for k in treatment]}
+    found = fit(pl.DataFrame(columns), "correct ~ treatment")[0]
+    assert found["Intercept"].low <= 4.0 <= found["Intercept"].high
+    assert found["treatment[T1]"].low <= 0.5 <= found["treatment[T1]"].high
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(("intercept", "sd"), [(0.4, 1.0), (2.0, 1.0), (4.5, 1.5), (3.9, 1.0)])
 def test_intervals_of_the_intercept_hold_the_truth_however_many_answers_are_right(intercept, sd):

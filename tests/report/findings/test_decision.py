@@ -209,6 +209,13 @@ EXCEPTIONS = {
         ("a",),
     ),
     "never given to three": ([part("class_found", 0.0, 0.8, texts=3, found=0, label="a")], "use", ()),
+    "a label that prompts hardly keep": (
+        [part("label_kept", 0.47, 0.72, label="a")],
+        "use except for",
+        ("a",),
+    ),
+    "of few texts": ([part("label_kept", 0.47, 0.72, texts=9, label="a")], "use", ()),
+    "that they mostly keep": ([part("label_kept", 0.53, 0.72, label="a")], "use", ()),
     "a group surely wrong": (
         [part("group_wrong", 0.11, 0.4, group="party", level="x")],
         "use except for",

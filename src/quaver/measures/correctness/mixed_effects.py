@@ -54,7 +54,7 @@ _EVIDENCE: Final = 0.05
 
 _NODES, _WEIGHTS = np.polynomial.hermite.hermgauss(15)
 _STEPS: Final = 60
-"""Of Newton's method, to an item's mode; from a bad start a step is halved."""
+"""Of Newton's method, to an item's mode; the longest step is halved where one led beyond it."""
 _NEAR: Final = 1e-9
 _DIFFERENCE: Final = 1e-4
 """Of the parameters, for the Hessian, by central differences of the gradient."""
@@ -279,18 +279,21 @@ class _Fit(NamedTuple):
         """By how much twice the log likelihood falls where a parameter has a value, the others their best."""
         free = np.arange(self.value.size) != index % self.value.size
         theta = np.append(self.value[:-1], max(float(self.value[-1]), 0.5))  # at 0 it has no slope
+        options = dict(_ROUGHLY)
         if self.covariance[index, index] > 0 and self.covariance[-1, -1] > 0:  # along the ridge
             ridge = self.covariance[index] / self.covariance[index, index]
             theta = self.value + ridge * (value - self.value[index])
             theta[-1] = max(0.1, theta[-1])
+            others = self.covariance - np.outer(ridge, self.covariance[index])
+            options["hess_inv0"] = ((others + others.T) / 2)[np.ix_(free, free)]
         theta[index] = value
 
-        def objective(rest: Floats) -> tuple[float, Floats]:
+        def objective(rest: Floats) -> float:
             theta[free] = rest
-            likelihood, scores = _likelihood(self.counted, theta)
-            return -likelihood, -scores.sum(0)[free]
+            return -_likelihood(self.counted, theta)[0]
 
-        optimum = scipy.optimize.minimize(objective, theta[free], jac=True, method="BFGS", options=_ROUGHLY)
+        # the slope is that of fixed nodes: far from the maximum it is not the likelihood's
+        optimum = scipy.optimize.minimize(objective, theta[free], method="BFGS", options=options)
         return 2 * (self.log_likelihood + float(optimum.fun))
 
 
@@ -393,13 +396,15 @@ def _likelihood(counted: _Counted, theta: Floats) -> tuple[float, Floats]:
 def _modes(counted: _Counted, fixed: Floats, sd: float) -> tuple[Floats, Floats]:
     """Where each item's likelihood times the normal curve is highest, and how wide it is there."""
     right, asked, _, item = counted
-    mode = np.zeros(int(item.max()) + 1)
+    mode, before = np.zeros((2, int(item.max()) + 1))
+    furthest = np.full(mode.size, 2.0)
     for _ in range(_STEPS):
         share = special.expit(fixed + sd * mode[item])
         bend = 1 + _by_item(item, sd**2 * asked * share * (1 - share))
-        slope = _by_item(item, sd * (right - asked * share))
-        step = np.clip((slope - mode) / bend, -2.0, 2.0)
+        slope = _by_item(item, sd * (right - asked * share)) - mode
+        furthest = np.where(slope * before < 0, furthest / 2, furthest)
+        step = np.clip(slope / bend, -furthest, furthest)
         if np.abs(step).max(initial=0.0) < _NEAR:
             break
-        mode = mode + step
+        mode, before = mode + step, slope
     return mode, 1 / np.sqrt(bend)
