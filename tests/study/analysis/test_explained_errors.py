@@ -91,7 +91,7 @@ def test_sources_without_any_hand_label_are_named(tmp_path):
     by_hand = (source == "paper") & (np.arange(N) % 9 != 0)
     study = opened(tmp_path, wrong=source == "forum", by_hand=by_hand, source=source)
     assert study.verdict().recommendations[0].reason == "chosen texts"
-    assert "and none is a text whose source is “forum” or “radio”" in str(study.verdict())
+    assert "and none is a text whose source is “forum” or whose source is “radio”" in str(study.verdict())
 
 
 def test_hand_labels_at_random_are_taken_for_what_they_are(tmp_path):

@@ -279,7 +279,7 @@ class _Fit(NamedTuple):
         """By how much twice the log likelihood falls where a parameter has a value, the others their best."""
         free = np.arange(self.value.size) != index % self.value.size
         theta = np.append(self.value[:-1], max(float(self.value[-1]), 0.5))  # at 0 it has no slope
-        options = dict(_ROUGHLY)
+        options = dict[str, object](_ROUGHLY)
         if self.covariance[index, index] > 0 and self.covariance[-1, -1] > 0:  # along the ridge
             ridge = self.covariance[index] / self.covariance[index, index]
             theta = self.value + ridge * (value - self.value[index])

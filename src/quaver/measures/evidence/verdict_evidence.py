@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import count, pairwise
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
 import polars as pl
 import scipy
 
-from quaver.agreement.disagreement import scale
 from quaver.core.records import BY_PAIRS, UNORDERED, Estimate, LabelSet
 from quaver.estimation.cells import Frame, guarded
 from quaver.estimation.coded_columns import frame_of
@@ -469,16 +468,13 @@ def _on_a_scale(answers: ModelAnswers, columns: Sequence[str]) -> Iterator[Estim
 
 def _reversed(answers: ModelAnswers) -> set[str]:
     """Neighbouring steps of which the texts of the higher one surely get lower labels, by exact tests."""
-    values = scale(answers.labels.codes, answers.labels.level, answers.labels)
-    places = dict(zip(answers.labels.codes, count() if values is None else values, strict=False))
-    place = pl.col("label").replace_strict(places, return_dtype=pl.Float64).mean()
-    items = answers.labelled.calls.drop_nulls("gold").group_by("item").agg(place, pl.col("gold").first())
-    found = set[str]()
-    for step, higher in pairwise(sorted({*items["gold"]} & places.keys(), key=places.__getitem__)):
-        own, other = (items.filter(gold=code)["label"].to_numpy() for code in (step, higher))
-        middle = np.concatenate([own, other]).mean()
-        above, above_too = int((own > middle).sum()), int((other > middle).sum())
-        chance = fisher_exact(above, own.size, above_too, other.size) * len(places)
-        if chance < _CHANCE_REVERSED and own.mean() > other.mean():
-            found |= {step, higher}
+    codes, found = answers.labels.codes, set[str]()
+    places = pl.col("label", "gold").cast(pl.Enum(codes), strict=False).to_physical()
+    items = answers.calls.select("item", places).drop_nulls().group_by("item").mean()
+    for step, higher in pairwise(items["gold"].unique().sort().cast(pl.Int64)):
+        own, other = (items.filter(gold=place)["label"].to_numpy() for place in (step, higher))
+        middle = np.append(own, other).mean()
+        above = int((own > middle).sum()), own.size, int((other > middle).sum()), other.size
+        if own.mean() > other.mean() and fisher_exact(*above) * len(codes) < _CHANCE_REVERSED:
+            found |= {codes[step], codes[higher]}
     return found

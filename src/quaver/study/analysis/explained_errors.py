@@ -117,7 +117,7 @@ def hand_labelled(frame: pl.DataFrame, table: pl.DataFrame, drawn: str | None) -
     Returns:
         For each model ``hand_labels``: the chance that texts drawn at random seem to differ so much, with the
         trait that differs most (``trait``, ``inside``: its share among the gold labels, ``outside``: among
-        the others), ``bare``, the values of its ``column`` without any gold label, ``drawn``, what the study
+        the others), ``bare``, the other traits of its column without a gold label, ``drawn``, what the study
         declares, and the ``group`` and ``level`` of texts of which too few have gold labels. None where all
         texts or none have a gold label.
     """
@@ -149,10 +149,10 @@ def hand_labelled(frame: pl.DataFrame, table: pl.DataFrame, drawn: str | None) -
             )
             inside, outside = float(trait.items[by_hand].mean()), float(trait.items[~by_hand].mean())
             details |= {"trait": trait.words, "inside": inside, "outside": outside}
-            if trait.column not in NAMES:
-                values = [value for value in looked_at if value.column == trait.column]
-                bare = [value.level for value in values if not (by_hand & value.items).any()]
-                details |= {"column": trait.column, "bare": bare}
+            values = [
+                value for value in looked_at if value.column == trait.column and value.column not in NAMES
+            ]
+            details["bare"] = [value.words for value in values if not (by_hand & value.items).any()]
             rare = next(
                 (association for association in differing if association.inside < association.outside), None
             )
