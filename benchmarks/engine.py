@@ -21,7 +21,7 @@ from typing import Any
 
 from machine import machine
 
-from quaver.core.records import Message, Request
+from quaver.core.calls import Message, Request
 from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment, resolve
 from quaver.design.spec.study_file import read_study

@@ -30,8 +30,8 @@ from typing import Literal
 
 from machine import machine
 
+from quaver.core.calls import Request, Response, Token
 from quaver.core.model import Model
-from quaver.core.records import Request, Response, Token
 from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import resolve
 from quaver.design.spec.study_file import read_study

@@ -19,8 +19,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from quaver.core.annotations import AnswerRows
+from quaver.core.calls import Response
 from quaver.core.label_values import Codebook, TaskField
-from quaver.core.records import Condition, Item, Label, LabelSet, Response, Variant
+from quaver.core.records import Condition, Item, Label, LabelSet, Variant
 from quaver.score.annotation import Annotator
 from quaver.score.evaluators.json_field import JsonField
 from quaver.score.parsing.quotes import QuotedText

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from quaver.core.records import Response, Token
+from quaver.core.calls import Response, Token
 from quaver.watch.drift import SHARES, Drift, reached
 from quaver.watch.drift_evidence import Moved
 from quaver.watch.occasions import Canary, CanaryAnswer, CanaryOptions

@@ -3,8 +3,9 @@
 from quaver.collect.run.driver import Progress, collect
 from quaver.collect.run.progress import Budget
 from quaver.collect.store.response_store import Store
+from quaver.core.calls import Call, Message, Prompt, Request, Response
 from quaver.core.model import Abilities
-from quaver.core.records import Call, Condition, Decoding, Message, Prompt, Request, Response
+from quaver.core.records import Condition, Decoding
 
 CAPS = ("calls", "tokens", "money", "seconds", "spent", "prices")
 

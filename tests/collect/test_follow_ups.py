@@ -6,7 +6,8 @@ import pytest
 from tests.collect.fakes import Fake, answers, echo, fake, key, request, run
 
 from quaver.collect.store.response_store import Store
-from quaver.core.records import Condition, Request, Response
+from quaver.core.calls import Request, Response
+from quaver.core.records import Condition
 from quaver.errors import ModelError
 
 

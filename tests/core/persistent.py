@@ -15,7 +15,8 @@ from tests.collect.fakes import answers, opened, request
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.spill import receipt
 from quaver.core.batch import NotNow
-from quaver.core.records import Label, LabelSet, Response
+from quaver.core.calls import Response
+from quaver.core.records import Label, LabelSet
 from quaver.core.transaction import changing
 from quaver.errors import QuaverError
 from quaver.gold.gold_draw import DRAW_COLUMNS

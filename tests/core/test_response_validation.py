@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quaver.collect.store.response_tables import response_of, row_of
-from quaver.core.records import Response, Token
+from quaver.core.calls import Response, Token
 from quaver.core.response_validation import (
     error_line,
     failed_response,

@@ -4,8 +4,9 @@ import json
 
 from tests.models.provider_rig import chat, claude, gemini, responses_only, rigged
 
+from quaver.core.calls import Call, Message, Prompt, Request
 from quaver.core.instrument import KNOBS
-from quaver.core.records import Call, Decoding, Message, Prompt, Request
+from quaver.core.records import Decoding
 from quaver.models.anthropic import Anthropic
 from quaver.models.openai_compatible import OpenAICompatible
 from quaver.models.served.dialects import DIALECTS

@@ -8,7 +8,8 @@ from anthropic.types.message_create_params import MessageCreateParamsNonStreamin
 from pydantic import TypeAdapter
 from tests.batches.anthropic_provider import message
 
-from quaver.core.records import Call, Decoding, Message, Prompt, Request
+from quaver.core.calls import Call, Message, Prompt, Request
+from quaver.core.records import Decoding
 from quaver.errors import MissingKey, ModelError, RateLimited, SpecError
 from quaver.models.anthropic import VERSION, Anthropic
 from quaver.models.served.http_pool import HttpPool, HttpReply

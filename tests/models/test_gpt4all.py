@@ -4,7 +4,7 @@ import pytest
 from tests.extras import needs
 from tests.local_engines import older_smollm2
 
-from quaver.core.records import Message, Prompt
+from quaver.core.calls import Message, Prompt
 from quaver.errors import ModelError, Unavailable
 from quaver.models.gpt4all import GPT4All, _Written
 from quaver.models.llamacpp import LlamaCpp

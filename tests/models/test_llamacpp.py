@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from quaver.core.records import Message, Prompt
+from quaver.core.calls import Message, Prompt
 from quaver.errors import ModelError, Unavailable
 from quaver.models.llamacpp import LlamaCpp
 from quaver.models.local.extras import cores, waiting

@@ -8,8 +8,8 @@ from tests.local_engines import NAME, base_url
 from tests.models.faulty_server import answer_to
 from tests.models.serving import free_port, serving
 
+from quaver.core.calls import Message, Prompt, Response
 from quaver.core.model import Needs
-from quaver.core.records import Message, Prompt, Response
 from quaver.errors import MissingKey, ModelError, RateLimited, SpecError, Unavailable
 from quaver.models.openai_compatible import OpenAICompatible
 from quaver.models.served.dialects import CHAT_API

@@ -5,8 +5,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from quaver.core.calls import Response
 from quaver.core.model import Needs
-from quaver.core.records import Response
 from quaver.errors import MissingKey, ModelError, RateLimited, Unavailable
 from quaver.models.served.presets import PRESETS
 from quaver.models.served.probe import tried

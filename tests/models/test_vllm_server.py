@@ -9,8 +9,8 @@ import os
 import pytest
 from tests.local_engines import NAME
 
+from quaver.core.calls import Message, Prompt
 from quaver.core.model import Needs
-from quaver.core.records import Message, Prompt
 from quaver.errors import ModelError
 from quaver.models.openai_compatible import OpenAICompatible
 from quaver.testing.requests import ask, one, request

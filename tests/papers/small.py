@@ -7,8 +7,8 @@ from tests.papers.planted import chance
 
 from quaver import open_studies
 from quaver.core import registry
+from quaver.core.calls import Response, Token
 from quaver.core.model import Abilities
-from quaver.core.records import Response, Token
 
 
 class Planted:

@@ -7,8 +7,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from quaver.core.calls import Message, Request, Response
 from quaver.core.model import Abilities, Answered
-from quaver.core.records import Message, Request, Response, Variant
+from quaver.core.records import Variant
 from quaver.design.factor_levels import ORIGINAL, LevelOfFactor, family
 from quaver.design.paraphrase.paraphraser import PromptContext
 from quaver.estimation.declaration import measure

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ruamel.yaml import YAML
 
-from quaver.core.records import Response
+from quaver.core.calls import Response
 
 TEXT_EVALUATORS = (
     "answer_markers",

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from ruamel.yaml import YAML
 
-from quaver.core.records import Label, LabelSet, Response, Variant
+from quaver.core.calls import Response
+from quaver.core.records import Label, LabelSet, Variant
 from quaver.testing.tasks import variant
 
 

@@ -4,7 +4,8 @@ import polars as pl
 import pytest
 
 from quaver.core.annotations import ANNOTATION_COLUMNS
-from quaver.core.records import Condition, Decoding, Item, Response, Token, Variant
+from quaver.core.calls import Response, Token
+from quaver.core.records import Condition, Decoding, Item, Variant
 from quaver.errors import SpecError, StoreError
 from quaver.score.annotation import Annotator, annotate
 from quaver.score.evaluators.named_label import Exact, FirstLabel

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quaver.core.records import Condition, Item, Response
+from quaver.core.calls import Response
+from quaver.core.records import Condition, Item
 from quaver.score import annotation
 from quaver.testing.recipes import plugins
 from quaver.testing.tasks import CASES, TASKS

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from quaver.core import registry
-from quaver.core.records import Label, Reading, Response
+from quaver.core.calls import Response
+from quaver.core.records import Label, Reading
 from quaver.errors import SpecError, UnknownName
 from quaver.score.annotation import read
 from quaver.score.evaluators.json_field import JsonField

@@ -11,7 +11,7 @@ from tests.studies import STUDY
 
 import quaver
 from quaver.collect.store.response_store import Store
-from quaver.core.records import Response, Token
+from quaver.core.calls import Response, Token
 from quaver.errors import ModelError, QuaverError
 from quaver.watch.drift import Drift, Occasion, alarms_of, reached
 from quaver.watch.occasions import Canary, CanaryAnswer, CanaryOptions

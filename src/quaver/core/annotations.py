@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 
 import polars as pl
 
-from quaver.core.records import Response
+from quaver.core.calls import Response
 from quaver.core.response_validation import valid_tokens
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)

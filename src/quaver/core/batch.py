@@ -10,8 +10,8 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
+from quaver.core.calls import Request, Response
 from quaver.core.meter import NO_TRAFFIC, Traffic
-from quaver.core.records import Request, Response
 from quaver.errors import ModelError
 
 

@@ -19,8 +19,8 @@ from functools import cache
 from queue import SimpleQueue
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
+from quaver.core.calls import Request, Response
 from quaver.core.model import Answered
-from quaver.core.records import Request, Response
 from quaver.core.response_validation import FailedItems, error_line, failed_response, valid_response
 
 _PAUSE = 0.2

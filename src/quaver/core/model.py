@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-from quaver.core.records import Message, Request, Response
+from quaver.core.calls import Message, Request, Response
 
 Answered = tuple[Request, list[Response]]
 """A request with one response for each of its calls, in their order."""

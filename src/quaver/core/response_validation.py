@@ -15,7 +15,7 @@ from functools import lru_cache
 from operator import is_
 from typing import Any, Final
 
-from quaver.core.records import Request, Response, Token
+from quaver.core.calls import Request, Response, Token
 from quaver.errors import ModelError
 
 MOST_TOKENS: Final = 10**9

@@ -11,7 +11,8 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import Any, Literal
 
-from quaver.core.records import Decoding, Request
+from quaver.core.calls import Request
+from quaver.core.records import Decoding
 
 _TOKEN = re.compile(r"\w+\s*|[^\w\s]\s*|\s+")
 _LONGEST = 3000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from quaver.core.records import Message, Response
+from quaver.core.calls import Message, Response
 from quaver.core.response_validation import error_response
 
 

@@ -15,8 +15,9 @@ from typing import Any
 from jinja2 import TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
+from quaver.core.calls import Message, Request, Response
 from quaver.core.model import Abilities, Answered
-from quaver.core.records import Decoding, Message, Request, Response
+from quaver.core.records import Decoding
 from quaver.core.response_validation import error_response
 from quaver.errors import ModelError
 from quaver.models._defaults import Defaults, before_stop, plain_text, turns

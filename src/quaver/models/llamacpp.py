@@ -17,8 +17,8 @@ from typing import Any, Literal
 from urllib.request import Request as HttpRequest
 from urllib.request import urlopen
 
+from quaver.core.calls import Message, Request, Response
 from quaver.core.model import Abilities, Answered
-from quaver.core.records import Message, Request, Response
 from quaver.errors import ModelError
 from quaver.models._defaults import plain_text, sendable, too_long, turns
 from quaver.models.local.extras import cores, require, spin_briefly, waiting

@@ -20,11 +20,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, PositiveInt
 
+from quaver.core.calls import Prompt, Request, Response, constructor
 from quaver.core.conversation import Conversing, Coroutines, answers_of, finished
 from quaver.core.media import KINDS
 from quaver.core.model import Abilities, Answered
 from quaver.core.number_format import enumeration
-from quaver.core.records import Prompt, Request, Response, constructor
 from quaver.core.response_validation import FailedItems, error_response, failed_response, is_interrupt
 from quaver.errors import ModelError
 from quaver.models._defaults import Defaults

@@ -19,9 +19,9 @@ from itertools import chain
 from typing import Any
 
 from quaver.collect.run.model_answers import taken_in_groups
+from quaver.core.calls import Message, Request, Response
 from quaver.core.meter import little_garbage
 from quaver.core.model import Answered, Model
-from quaver.core.records import Message, Request, Response
 from quaver.core.response_validation import error_response
 from quaver.errors import ModelError, QuaverError, Unavailable
 from quaver.models.local.extras import require

@@ -34,8 +34,9 @@ from quaver.core.annotations import (
     Values,
     tokens_of,
 )
+from quaver.core.calls import Response
 from quaver.core.label_values import fields_in, quotes
-from quaver.core.records import Condition, Decoding, Item, LabelSet, Reading, Response, Variant
+from quaver.core.records import Condition, Decoding, Item, LabelSet, Reading, Variant
 from quaver.errors import SpecError, StoreError
 from quaver.score.parsing.evaluator import Answer, Evaluator, Reader, readers_of
 from quaver.score.parsing.label_forms import Forms, forms_of

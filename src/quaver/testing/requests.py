@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from quaver.core.calls import Call, Message, Prompt, Request, Response
 from quaver.core.model import Model
-from quaver.core.records import Call, Decoding, Message, Prompt, Request, Response
+from quaver.core.records import Decoding
 
 TEXTS = ("I love this place.", "The worst phone ever.", "The council votes next Tuesday.")
 QUESTION = "Positive or negative?"

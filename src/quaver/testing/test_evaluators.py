@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quaver.core import registry
-from quaver.core.records import Label, LabelSet, Reading, Response, Status, Token, Variant
+from quaver.core.calls import Response, Token
+from quaver.core.records import Label, LabelSet, Reading, Status, Variant
 from quaver.score import annotation
 from quaver.score.parsing.evaluator import Evaluator
 from quaver.testing.recipes import built, plugins, recipe_of

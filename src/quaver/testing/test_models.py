@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from quaver.core.calls import Message, Request, Response
 from quaver.core.model import Model
-from quaver.core.records import Message, Request, Response
 from quaver.testing.recipes import Options, Recipe, built, plugins, recipe_of
 from quaver.testing.requests import TEXTS, ask, one, request
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from quaver.collect.store.read_only import open_to_read
 from quaver.collect.store.response_tables import COLUMNS, response_of
-from quaver.core.records import Response
+from quaver.core.calls import Response
 from quaver.view.snapshot import Design, Snapshot
 
 LONGEST = 200_000

@@ -15,9 +15,10 @@ from quaver.collect.run.driver import collect
 from quaver.collect.run.progress import Budget, Ended, Progress
 from quaver.collect.store.response_store import Store
 from quaver.core.annotations import FIELD, Row
+from quaver.core.calls import Request, Response
 from quaver.core.label_values import Codebook
 from quaver.core.model import Model, Probed
-from quaver.core.records import Condition, Decoding, Item, Request, Response, Variant
+from quaver.core.records import Condition, Decoding, Item, Variant
 from quaver.core.response_validation import error_line
 from quaver.core.seeds import derive
 from quaver.design.calls.call_plan import Plan

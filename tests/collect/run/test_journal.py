@@ -7,7 +7,8 @@ from tests.collect.fakes import fake, opened, request, run
 
 from quaver.collect.run.progress import kind_of, to_do_about
 from quaver.collect.run.writer import Journal
-from quaver.core.records import Condition, Response
+from quaver.core.calls import Response
+from quaver.core.records import Condition
 from quaver.errors import ModelError
 
 

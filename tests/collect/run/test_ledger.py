@@ -9,7 +9,7 @@ from quaver.collect.run.ledger import changed, errors_by_kind, ledger, pace, spe
 from quaver.collect.run.progress import Price, Spent
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.spill import receipt
-from quaver.core.records import Response
+from quaver.core.calls import Response
 
 
 def served(asked, call):

@@ -7,7 +7,7 @@ import pytest
 from tests.collect.fakes import Fake, echo, fake, request
 
 from quaver.collect.run.model_answers import taken
-from quaver.core.records import Response
+from quaver.core.calls import Response
 from quaver.errors import ModelError, Unavailable
 
 

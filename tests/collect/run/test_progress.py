@@ -9,7 +9,7 @@ from quaver.collect.run.driver import Progress, collect
 from quaver.collect.run.feed import Feed
 from quaver.collect.run.ledger import ledger, spent
 from quaver.collect.run.progress import Budget, Price, Spent
-from quaver.core.records import Response
+from quaver.core.calls import Response
 
 PRICE = Price(input=1e6, output=2e6, cached=0.5e6)
 """Dollars a token: a prompt's 1, an answer's 2, a cached one's 0.5."""

@@ -13,7 +13,7 @@ from quaver.collect.store.read_only import copy_store, copy_store_without
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import SUMMED, add_checksums, checksum
 from quaver.collect.store.spill import receipt
-from quaver.core.records import Response
+from quaver.core.calls import Response
 from quaver.errors import StoreError
 
 DAMAGED = f"""SELECT (SELECT count(*) FROM responses WHERE checksum IS NOT checksum({SUMMED})),

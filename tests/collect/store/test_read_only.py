@@ -18,7 +18,7 @@ from quaver.collect.store.response_store import Store
 from quaver.collect.store.reuse import Elsewhere
 from quaver.collect.store.spill import receipt
 from quaver.collect.store.store_lock import sole_writer
-from quaver.core.records import Response
+from quaver.core.calls import Response
 from quaver.errors import StoreError
 from quaver.study.session import Study
 

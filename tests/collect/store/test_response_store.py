@@ -13,7 +13,8 @@ from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import VERSION
 from quaver.collect.store.reuse import Elsewhere
 from quaver.collect.store.spill import receipt
-from quaver.core.records import Condition, Message, Prompt, Response, Token
+from quaver.core.calls import Message, Prompt, Response, Token
+from quaver.core.records import Condition
 from quaver.errors import StoreError
 
 FULL = "database or disk is full"

@@ -10,7 +10,7 @@ from tests.collect.fakes import answers, fake, key, opened, request, run
 from quaver.collect.run.ledger import ledger, spent
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.reuse import Elsewhere, reuse
-from quaver.core.records import Response
+from quaver.core.calls import Response
 from quaver.errors import StoreError
 
 

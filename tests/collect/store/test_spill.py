@@ -13,7 +13,7 @@ from tests.collect.store.test_response_store import WHOLE, disk_full
 from quaver.collect.store import spill as spilling
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.spill import SpillFile, line_of, receipt, text_of
-from quaver.core.records import Message, Prompt, Response
+from quaver.core.calls import Message, Prompt, Response
 from quaver.errors import StoreError
 
 

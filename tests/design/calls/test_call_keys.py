@@ -8,7 +8,8 @@ from dataclasses import fields, replace
 
 import pytest
 
-from quaver.core.records import Condition, Decoding, Item, Label, LabelSet, Message, Response, Variant
+from quaver.core.calls import Message, Response
+from quaver.core.records import Condition, Decoding, Item, Label, LabelSet, Variant
 from quaver.design.calls import call_plan as call_keys
 from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quaver.core.records import Condition, Decoding, Item, Label, LabelSet, Response, Variant
+from quaver.core.calls import Response
+from quaver.core.records import Condition, Decoding, Item, Label, LabelSet, Variant
 from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import fingerprint

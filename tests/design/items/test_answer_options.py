@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 from tests.studies import resolved
 
-from quaver.core.records import Response
+from quaver.core.calls import Response
 from quaver.design.calls.call_plan import Plan
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import ItemError, SpecError, UnknownName

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from quaver.core import registry
-from quaver.core.records import Decoding, Label, LabelSet, Prompt, Response, Variant
+from quaver.core.calls import Prompt, Response
+from quaver.core.records import Decoding, Label, LabelSet, Variant
 from quaver.design.paraphrase.paraphraser import Draft, Paraphrase, Paraphraser, PromptContext
 from quaver.design.prompts.templates import check
 from quaver.design.spec.study_file import Positions, bind

@@ -2,7 +2,8 @@
 
 import pytest
 
-from quaver.core.records import Call, Label, LabelSet, Request, Response, Variant
+from quaver.core.calls import Call, Request, Response
+from quaver.core.records import Label, LabelSet, Variant
 from quaver.design.paraphrase.llm_paraphraser import Llm, cleaned
 from quaver.design.paraphrase.paraphraser import Draft, PromptContext
 from quaver.design.spec.study_file import Positions, bind

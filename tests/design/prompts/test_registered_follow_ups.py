@@ -2,7 +2,8 @@
 
 import pytest
 
-from quaver.core.records import Label, LabelSet, Message, Variant
+from quaver.core.calls import Message
+from quaver.core.records import Label, LabelSet, Variant
 from quaver.testing.recipes import built, plugins, recipe_of
 
 LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative")))

@@ -5,7 +5,8 @@ import re
 import pytest
 from tests.design.variants.prompts import messages_of, prompt_of, study_of, variants_of
 
-from quaver.core.records import Label, LabelSet, Response, Variant
+from quaver.core.calls import Response
+from quaver.core.records import Label, LabelSet, Variant
 from quaver.design.paraphrase.paraphraser import PromptContext
 from quaver.design.spec.study_file import Positions, bind
 from quaver.design.variants.written_prompts import WrittenPrompt

@@ -12,8 +12,8 @@ from tests.models.test_served_faults import check, study
 from tests.studies import written
 
 from quaver.collect.run.model_answers import taken
+from quaver.core.calls import Response
 from quaver.core.model import Answered
-from quaver.core.records import Response
 from quaver.errors import ModelError, SpecError, Unavailable
 from quaver.models.ray_workers import RayWorkers, Worker
 from quaver.study.session import Study

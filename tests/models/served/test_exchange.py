@@ -5,8 +5,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from quaver.core.calls import Response
 from quaver.core.conversation import answers_of
-from quaver.core.records import Response
 from quaver.errors import ModelError
 from quaver.models.served.exchange import Exchange
 from quaver.models.served.pace import Pace

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from quaver.core.records import Label, LabelSet, Response, Token
+from quaver.core.calls import Response, Token
+from quaver.core.records import Label, LabelSet
 from quaver.score.annotation import read
 from quaver.score.evaluators.json_field import FieldLogProb
 from quaver.testing.tasks import task

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from quaver.core.calls import Response
 from quaver.core.label_values import occurring_numbers
-from quaver.core.records import Label, Response
+from quaver.core.records import Label
 from quaver.score.annotation import read
 from quaver.score.evaluators.json_field import JsonField
 from quaver.testing.tasks import task

@@ -2,7 +2,8 @@ import math
 
 import pytest
 
-from quaver.core.records import Label, Response, Token
+from quaver.core.calls import Response, Token
+from quaver.core.records import Label
 from quaver.score.annotation import read
 from quaver.score.evaluators.stated_confidence import LogProb
 from quaver.testing.tasks import TASKS, task

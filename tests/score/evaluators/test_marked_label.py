@@ -8,7 +8,8 @@ import pytest
 from tests.score.shapes import shapes
 
 from quaver.core import registry
-from quaver.core.records import Label, Response
+from quaver.core.calls import Response
+from quaver.core.records import Label
 from quaver.score.annotation import read
 from quaver.score.evaluators.named_label import MarkedLabel
 from quaver.testing.tasks import TASKS, task

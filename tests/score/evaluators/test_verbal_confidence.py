@@ -1,6 +1,6 @@
 import pytest
 
-from quaver.core.records import Response
+from quaver.core.calls import Response
 from quaver.errors import SpecError
 from quaver.score.annotation import read
 from quaver.score.evaluators.stated_confidence import VerbalConfidence

@@ -1,6 +1,7 @@
 import pytest
 
-from quaver.core.records import Label, Response
+from quaver.core.calls import Response
+from quaver.core.records import Label
 from quaver.score.parsing.label_forms import forms_of
 from quaver.score.parsing.parsed_answer import Answer
 from quaver.testing.tasks import TASKS, task

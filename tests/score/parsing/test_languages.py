@@ -2,7 +2,8 @@
 
 import pytest
 
-from quaver.core.records import Label, Response
+from quaver.core.calls import Response
+from quaver.core.records import Label
 from quaver.score.annotation import read
 from quaver.score.evaluators.named_label import MarkedLabel
 from quaver.score.parsing.languages import language_of, languages, phrases_in

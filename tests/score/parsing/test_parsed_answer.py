@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quaver.core.records import Response
+from quaver.core.calls import Response
 from quaver.score.parsing.parsed_answer import Answer, fold, plain, without_thinking
 
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quaver.core.records import Reading, Response, Token
+from quaver.core.calls import Response, Token
+from quaver.core.records import Reading
 from quaver.score.parsing.label_forms import forms_of
 from quaver.score.parsing.parsed_answer import Answer
 from quaver.score.parsing.statuses import loops, settled, verbal_confidence

@@ -9,8 +9,8 @@ import pytest
 from tests.studies import STUDY, asked, written
 
 from quaver.core import registry
+from quaver.core.calls import Response
 from quaver.core.model import Abilities
-from quaver.core.records import Response
 from quaver.errors import QuaverError, SpecError, StoreError
 from quaver.study.session import Study
 

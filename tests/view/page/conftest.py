@@ -12,8 +12,8 @@ from tests.view import viewed
 from tests.view.viewed import TOKEN, again
 
 import quaver
+from quaver.core.calls import Response, Token
 from quaver.core.model import Abilities
-from quaver.core.records import Response, Token
 from quaver.models import python_function
 from quaver.view.serving import listening, studies_of
 

@@ -19,9 +19,9 @@ from quaver.collect.store.batch_rows import Batch, StoredBatches
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.spill import Receipt, receipt, receipts
 from quaver.core.batch import BatchService, Gone, Look, NotNow, Unanswered
+from quaver.core.calls import Request, Response
 from quaver.core.meter import NO_TRAFFIC
 from quaver.core.model import Answered
-from quaver.core.records import Request, Response
 from quaver.core.response_validation import error_response, printable, valid_response
 from quaver.errors import ModelError
 

@@ -20,10 +20,10 @@ from quaver.collect.run.journal import Journal
 from quaver.collect.run.progress import Budget, Outcome, Progress
 from quaver.collect.run.writer import AskedModel, Writer
 from quaver.collect.store.response_store import Store
+from quaver.core.calls import Request
 from quaver.core.conversation import started
 from quaver.core.meter import little_garbage
 from quaver.core.model import Model
-from quaver.core.records import Request
 from quaver.errors import ModelError, QuaverError
 
 __all__ = ["Outcome", "Progress", "collect"]

@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from quaver.collect.run.progress import Budget
+from quaver.core.calls import Request, Response
 from quaver.core.model import Answered
-from quaver.core.records import Request, Response
 
 Following = Callable[[Request, Sequence[Response]], Sequence[Request]]
 """Gives the follow-up requests of a request's answers."""

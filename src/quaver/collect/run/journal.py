@@ -11,9 +11,10 @@ from typing import Any
 
 from quaver._secrets import without_keys
 from quaver.collect.run.progress import Outcome, Progress, kind_of
+from quaver.core.calls import Call, Response
 from quaver.core.line_file import append_line
 from quaver.core.model import Answered
-from quaver.core.records import Call, Condition, Response
+from quaver.core.records import Condition
 
 _EVERY = 10.0
 """Seconds between progress lines."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from quaver.core.calls import Call, Request, Response
 from quaver.core.model import Answered, AnswersInGroups, Model
-from quaver.core.records import Call, Request, Response
 from quaver.core.response_validation import (
     FailedItems,
     error_line,

@@ -17,10 +17,10 @@ from math import sqrt
 from typing import Final, Literal, NamedTuple
 
 from quaver.collect.store.response_tables import written_prompt
+from quaver.core.calls import Request, Response
 from quaver.core.meter import TOKENS_A_CHARACTER, Traffic
 from quaver.core.model import Answered
 from quaver.core.number_format import duration
-from quaver.core.records import Request, Response
 
 Stop = Literal["interrupted", "calls", "seconds", "tokens", "money"]
 """What ends a run before everything is asked."""

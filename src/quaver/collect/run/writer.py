@@ -15,10 +15,10 @@ from quaver.collect.store.database import UNFIT
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import row_of
 from quaver.collect.store.spill import Receipt, Spill, line_of, receipts
+from quaver.core.calls import Response
 from quaver.core.conversation import Conversing, converse, in_thread
 from quaver.core.meter import NO_TRAFFIC, Meter, Metered
 from quaver.core.model import Answered, Model
-from quaver.core.records import Response
 from quaver.core.response_validation import error_line, error_response
 
 _GROUP, _GROUP_BYTES = 2500, 3 * 2**19

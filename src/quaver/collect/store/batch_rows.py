@@ -10,8 +10,8 @@ from typing import Any
 
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.spill import Receipt
+from quaver.core.calls import Call, Message, Prompt, Request
 from quaver.core.media import noted_medium
-from quaver.core.records import Call, Message, Prompt, Request
 from quaver.core.variant_display import decoding_of
 
 Batch = SimpleNamespace

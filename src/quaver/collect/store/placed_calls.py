@@ -12,7 +12,8 @@ from collections.abc import Iterable, Sequence
 
 from quaver.collect.store.database import Database
 from quaver.collect.store.response_tables import PLACE, WRITTEN
-from quaver.core.records import UNFOLLOWED, Call, Condition
+from quaver.core.calls import UNFOLLOWED, Call
+from quaver.core.records import Condition
 
 
 class Calls:

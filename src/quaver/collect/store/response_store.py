@@ -34,9 +34,9 @@ from quaver.collect.store.response_tables import (
 from quaver.collect.store.spill import Receipt, Spill, SpillFile
 from quaver.collect.store.store_lock import REPAIR
 from quaver.core.annotations import SHOWN, AnswerRows, Row, Values
+from quaver.core.calls import Call, Response
 from quaver.core.instrument import record_in
 from quaver.core.meter import Traffic
-from quaver.core.records import Call, Response
 from quaver.core.response_validation import error_line, error_response
 from quaver.errors import StoreError
 

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic_core import to_json
 
 from quaver._secrets import Keys, without_keys
-from quaver.core.records import Message, Response
+from quaver.core.calls import Message, Response
 from quaver.core.response_validation import utf8, valid_tokens
 
 COLUMNS = ", ".join(name for name in Response._fields if name != "instrument")

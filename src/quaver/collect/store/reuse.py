@@ -22,8 +22,8 @@ from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import SUMMED, checksum, facts_of, written_prompt
 from quaver.collect.store.spill import Receipt
 from quaver.collect.store.store_lock import REPAIR
+from quaver.core.calls import Call, Request
 from quaver.core.instrument import asked_in
-from quaver.core.records import Call, Request
 from quaver.core.variant_display import request_terms
 from quaver.errors import StoreError
 

@@ -17,10 +17,10 @@ from pydantic_core import from_json, to_json
 
 from quaver._secrets import Keys
 from quaver.collect.store.response_tables import COLUMNS, row_of, written_prompt
+from quaver.core.calls import Call, Request, Response, constructor
 from quaver.core.instrument import terms_with
 from quaver.core.line_file import write_whole
 from quaver.core.model import Answered
-from quaver.core.records import Call, Request, Response, constructor
 from quaver.core.replaced_file import put_in_place
 from quaver.core.variant_display import request_terms
 from quaver.errors import StoreError

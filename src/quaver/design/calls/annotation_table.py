@@ -8,12 +8,13 @@ from typing import Any
 import polars as pl
 
 from quaver.core.annotations import ANNOTATION_COLUMNS, FIELD
+from quaver.core.calls import Response
 from quaver.core.column_names import column_of
 from quaver.core.label_decisions import outside_label_set
 from quaver.core.label_values import NOTHING, Codebook
 from quaver.core.labels import LabelCells
 from quaver.core.meter import little_garbage
-from quaver.core.records import Condition, Decoding, Item, LabelSet, Reading, Response, Variant
+from quaver.core.records import Condition, Decoding, Item, LabelSet, Reading, Variant
 from quaver.design.calls.experiment import Experiment
 from quaver.design.factor_levels import ORIGINAL
 from quaver.design.items.item_labels import gold_labels, majority, with_labels

@@ -25,18 +25,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from quaver.core.records import (
-    UNFOLLOWED,
-    Call,
-    Condition,
-    Decoding,
-    Message,
-    Prompt,
-    Request,
-    Response,
-    Variant,
-    constructor,
-)
+from quaver.core.calls import UNFOLLOWED, Call, Message, Prompt, Request, Response, constructor
+from quaver.core.records import Condition, Decoding, Variant
 from quaver.core.variant_display import terms_of
 from quaver.design.calls.experiment import Experiment
 from quaver.design.prompts.follow_ups import FollowUp

@@ -20,8 +20,9 @@ from typing import Any, Final
 from ruamel.yaml import YAML
 
 from quaver._secrets import Keys, is_key_shaped
+from quaver.core.calls import Message
 from quaver.core.input_budget import read_file
-from quaver.core.records import LabelSet, Message, Variant
+from quaver.core.records import LabelSet, Variant
 from quaver.core.replaced_file import replace_text
 from quaver.design.calls.call_plan import RECIPE
 from quaver.design.calls.experiment import Experiment

@@ -11,7 +11,8 @@ from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import Field
 
-from quaver.core.records import Decoding, Message, Prompt, Response
+from quaver.core.calls import Message, Prompt, Response
+from quaver.core.records import Decoding
 from quaver.core.seeds import derive
 from quaver.design.paraphrase.meaning import escaped
 from quaver.design.paraphrase.paraphraser import (

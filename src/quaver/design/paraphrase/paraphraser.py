@@ -18,7 +18,8 @@ from typing import Annotated, Any, Final, Protocol
 
 from pydantic import Field
 
-from quaver.core.records import Decoding, Item, LabelSet, Prompt, Response, Variant
+from quaver.core.calls import Prompt, Response
+from quaver.core.records import Decoding, Item, LabelSet, Variant
 from quaver.design.items.table_files import Row, read_rows
 from quaver.errors import SpecError, UnknownName
 

@@ -10,7 +10,8 @@ from typing import Annotated, ClassVar, Literal, Protocol
 
 from pydantic import Field
 
-from quaver.core.records import Decoding, LabelSet, Message, Variant
+from quaver.core.calls import Message
+from quaver.core.records import Decoding, LabelSet, Variant
 
 _LEAST = 4
 

@@ -9,9 +9,10 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any, Final
 
+from quaver.core.calls import Message, Prompt
 from quaver.core.label_values import Codebook, TaskField, lineages
 from quaver.core.media import Medium
-from quaver.core.records import Item, Label, LabelSet, Message, Prompt, Variant
+from quaver.core.records import Item, Label, LabelSet, Variant
 from quaver.design.items.answer_options import Listed, options_of
 from quaver.design.prompt_words import ENGLISH, words_in
 from quaver.design.prompts.templates import literal, names_in, render

@@ -27,10 +27,10 @@ import aiohttp
 
 from quaver._secrets import Keys
 from quaver.core.batch import Gone, Lines, Look, NotNow, Unanswered
+from quaver.core.calls import Request, Response
 from quaver.core.conversation import finished, one_by_one
 from quaver.core.input_budget import InputBudget, TooLarge, parsed_json
 from quaver.core.meter import Meter
-from quaver.core.records import Request, Response
 from quaver.core.response_validation import printable, token_count
 from quaver.errors import ModelError, RateLimited
 from quaver.models.served.dialects import MESSAGES

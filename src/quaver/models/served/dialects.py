@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import quote
 
+from quaver.core.calls import Message, Request
 from quaver.core.instrument import KNOBS
 from quaver.core.media import KINDS, Medium
-from quaver.core.records import Decoding, Message, Request
+from quaver.core.records import Decoding
 from quaver.core.response_validation import token_count
 from quaver.errors import ItemError
 from quaver.models._defaults import grammar, sendable, turns

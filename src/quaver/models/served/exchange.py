@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from typing import Any
 
+from quaver.core.calls import Request, Response
 from quaver.core.meter import Meter
-from quaver.core.records import Request, Response
 from quaver.core.response_validation import error_response, failed_response
 from quaver.errors import ModelError, RateLimited
 from quaver.models.served.pace import Health, Pace

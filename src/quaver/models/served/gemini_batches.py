@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from quaver.core.batch import Lines, Look, Unanswered
-from quaver.core.records import Request, Response
+from quaver.core.calls import Request, Response
 from quaver.core.response_validation import printable, token_count
 from quaver.errors import ModelError
 from quaver.models.served.batch_http import PAGES, STATES, HttpBatches, counts_in, joined, name_in, seconds_in

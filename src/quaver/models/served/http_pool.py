@@ -17,8 +17,8 @@ import aiohttp
 import truststore
 
 from quaver._secrets import Keys
+from quaver.core.calls import Response
 from quaver.core.input_budget import InputBudget, TooLarge, check_values
-from quaver.core.records import Response
 from quaver.core.response_validation import error_response
 from quaver.models.served.server_faults import Address, Passing, lost, read_failure, was_dropped
 from quaver.models.served.server_options import compact_json

@@ -14,9 +14,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from quaver.core.calls import Call, Message, Prompt, Request, Response
 from quaver.core.conversation import finished
 from quaver.core.model import Needs
-from quaver.core.records import Call, Decoding, Message, Prompt, Request, Response
+from quaver.core.records import Decoding
 from quaver.errors import MissingKey, ModelError, Unavailable
 from quaver.models.served.presets import Preset
 from quaver.models.served.server_faults import Address, Passing, Refused

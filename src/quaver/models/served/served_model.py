@@ -9,10 +9,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from quaver.core.calls import Request, Response
 from quaver.core.conversation import answers_of
 from quaver.core.meter import Meter
 from quaver.core.model import Answered, Needs
-from quaver.core.records import Request, Response
 from quaver.errors import MissingKey, SpecError
 from quaver.models._defaults import Defaults
 from quaver.models.served.exchange import Exchange

@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from quaver.core.records import Response
+from quaver.core.calls import Response
 from quaver.core.response_validation import error_response, printable
 from quaver.errors import MissingKey, ModelError, RateLimited, Unavailable
 from quaver.models.served.pace import retry_after

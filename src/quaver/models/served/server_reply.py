@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
+from quaver.core.calls import Request, Response, Token
 from quaver.core.meter import TOKENS_A_CHARACTER, Meter, Traffic, reported_usage
-from quaver.core.records import Request, Response, Token
 from quaver.core.response_validation import printable, token_count, valid_response, valid_tokens
 from quaver.errors import ModelError
 from quaver.models.served.server_faults import Passing

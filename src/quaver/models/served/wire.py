@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from quaver.core.calls import Message, Request, Response
 from quaver.core.instrument import State, record_of
-from quaver.core.records import Message, Request, Response
 from quaver.models.served.dialects import (
     CHAT_API,
     DIALECTS,

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar, Final, Literal
 
-from quaver.core.records import LabelSet, Reading, Response, Token, Variant
+from quaver.core.calls import Response, Token
+from quaver.core.records import LabelSet, Reading, Variant
 from quaver.score.parsing.evaluator import Answer, Given, Reader, Rule, evaluator_within, no_label
 from quaver.score.parsing.label_forms import Forms, forms_of
 from quaver.score.parsing.parsed_answer import fold, plain, without_thinking

@@ -25,8 +25,8 @@ from copy import copy
 from functools import cache
 from typing import Any
 
+from quaver.core.calls import Response
 from quaver.core.labels import SIGNS
-from quaver.core.records import Response
 
 _NAMES = "think|thinking|thought|thoughts|reasoning|scratchpad"
 _THINKING = re.compile(

@@ -28,7 +28,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
 
-from quaver.core.records import Reading, Response
+from quaver.core.calls import Response
+from quaver.core.records import Reading
 from quaver.score.parsing.label_forms import Forms, bare
 from quaver.score.parsing.label_marks import FIRST, marks_of
 from quaver.score.parsing.languages import languages, phrases

@@ -22,8 +22,9 @@ from quaver.collect.store.response_store import Store
 from quaver.collect.store.reuse import Elsewhere, reuse
 from quaver.collect.store.spill import receipts
 from quaver.core.annotations import Row, rows_with
+from quaver.core.calls import Call, Request, Response
 from quaver.core.model import Model, Probed
-from quaver.core.records import Call, Item, Request, Response
+from quaver.core.records import Item
 from quaver.core.response_validation import error_response
 from quaver.design.calls.call_plan import without
 from quaver.design.spec import StudySpec

@@ -11,8 +11,8 @@ from quaver.collect.run.progress import Budget, Price, Progress, Spent
 from quaver.collect.store.batch_rows import StoredBatches
 from quaver.collect.store.response_store import Store
 from quaver.core.batch import Batched, BatchService
+from quaver.core.calls import Request
 from quaver.core.model import Answered
-from quaver.core.records import Request
 from quaver.errors import SpecError
 from quaver.study.sources.study_file_source import StudyFile
 

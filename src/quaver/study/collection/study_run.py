@@ -14,10 +14,11 @@ from quaver.collect.run.progress import Outcome, Progress
 from quaver.collect.store.batch_rows import StoredBatches
 from quaver.collect.store.store_lock import sole_writer
 from quaver.core.arguments import guarded
+from quaver.core.calls import Request
 from quaver.core.media import keep_media
 from quaver.core.model import Model, Probed
 from quaver.core.number_format import count
-from quaver.core.records import Request, Variant
+from quaver.core.records import Variant
 from quaver.core.rows import Rows
 from quaver.core.variant_display import Change, marked_messages
 from quaver.design.calls.experiment import resolve

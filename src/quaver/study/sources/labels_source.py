@@ -17,7 +17,7 @@ from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import row_of, written_prompt
 from quaver.collect.store.spill import Receipt
 from quaver.collect.store.store_lock import sole_writer
-from quaver.core.records import Call, Response
+from quaver.core.calls import Call, Response
 from quaver.design.calls.annotation_table import read_imported
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import lock_document

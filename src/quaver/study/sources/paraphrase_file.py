@@ -16,8 +16,9 @@ from pydantic import TypeAdapter
 from quaver.collect.run.ledger import Entry
 from quaver.collect.run.model_answers import taken
 from quaver.collect.run.progress import written
+from quaver.core.calls import Call, Prompt, Request, Response
 from quaver.core.model import Model
-from quaver.core.records import Call, Decoding, Prompt, Request, Response
+from quaver.core.records import Decoding
 from quaver.design.paraphrase.paraphraser import Draft, NoWork, Paraphrase, ToAsk, Work
 from quaver.study.sources.study_folder import StudyFolder
 

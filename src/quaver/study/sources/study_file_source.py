@@ -15,9 +15,9 @@ from quaver.collect.run.ledger import Entry, ledger, spent
 from quaver.collect.run.progress import Budget, Price
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.store_lock import sole_writer
+from quaver.core.calls import Call
 from quaver.core.label_values import quotes
 from quaver.core.model import Model, Probed
-from quaver.core.records import Call
 from quaver.core.seeds import derive
 from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment, resolve
