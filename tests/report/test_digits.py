@@ -1,0 +1,29 @@
+"""A report prints a number with as many decimals as the ends of its interval, wherever it prints one."""
+
+import re
+from html import unescape
+
+import pytest
+from docs.gallery_reports import GALLERY, made_again
+
+NUMBER = r"[<>−-]?[\d,]*\.?\d+"
+WITH_INTERVAL = re.compile(rf"(?<![\w.,])({NUMBER})%? \[({NUMBER})%? to ({NUMBER})%?\]")
+
+
+def texts(bundle):
+    for page in made_again(bundle)[0].values():
+        shown = re.sub(r"<(script|style).*?</\1>", "", str(page), flags=re.DOTALL)
+        yield re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", "", shown)))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["tweets", "factorial", "fields", "sensitivity"])
+def test_every_number_of_a_report_has_as_many_decimals_as_its_interval(name):
+    found = [
+        match for text in texts(GALLERY / f"{name}.quaver.zip") for match in WITH_INTERVAL.finditer(text)
+    ]
+    assert len(found) > 5
+    for match in found:
+        decimals = {len(number.partition(".")[2]) for number in match.groups()}
+        assert len(decimals) == 1, match[0]
+        assert max(decimals) <= 3, match[0]
