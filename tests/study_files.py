@@ -52,7 +52,7 @@ measures:
   - {use: accuracy, by: [model], evaluator: strict, only: {words: curt}, missing: drop}
   - intra_pss
 conclusions:
-  - {name: sides, formula: share(positive) ~ side, effect: "side[b] > side[a]", group: side}
+  - {name: sides, formula: share(positive) ~ side, effect: "side[b] > side[a]"}
 budget: {calls: 100, tokens: 1000, money: 1.5, seconds: 10}
 small: {items: {sample: 2}}
 notes: [A note.]
