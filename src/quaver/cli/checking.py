@@ -77,9 +77,10 @@ def check_command(
     experiment, design = prepared.study.experiment, prepared.design
     forms = f"{design['forms']:,} instructions{', labels in 2 orders' * design['reorders']}"
     prompts = f"{design['prompts']:,} prompts ({forms})" if design["prompts"] > 1 else "1 prompt"
+    in_parts = f" in {len(experiment.in_parts.items):,} parts" if design["options"]["split"] else ""
     say(
-        f"{len(experiment.items):,} texts × {prompts} × {design['repeats']:,} times = "
-        f"{experiment.calls:,} calls."
+        f"{len(experiment.items):,} {prepared.table.noun}s{in_parts} × {prompts} × "
+        f"{design['repeats']:,} times = {experiment.calls:,} calls."
     )
     later = whole("To continue later: quaver run STUDY")
     _ask(prepared.study, "The check", yes=yes or bool(options["budget"]), later=later)

@@ -513,10 +513,10 @@ def test_rows_without_a_text_are_counted_and_not_asked_about(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("text,gold\n,a\none two three,b\n,a\nfour five six,b\n")
     found = prepared(path)
-    assert ("table", "2 of 4 rows have no text") in [(one.role, one.column) for one in found.taken]
+    assert ("table", "2 of 4 rows have nothing to label") in [(one.role, one.column) for one in found.taken]
     assert [item.id for item in found.study.experiment.items] == ["2", "4"]
     path.write_text("text,gold\n,a\n,b\n")
-    with pytest.raises(ItemError, match="no row has a text"):
+    with pytest.raises(ItemError, match="no row has anything to label"):
         prepared(path, text="text", to="other")
 
 

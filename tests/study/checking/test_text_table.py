@@ -80,7 +80,7 @@ def test_texts_with_two_hand_labels_are_said(tmp_path):
     again = ("900", " Text number 3  ::favor", "against"), ("901", "text number 4 ::against", "NA")
     rows = [*texts(), *again, *((str(n), "", LABELS[n % 3]) for n in range(902, 905))]
     assert said(check(table(tmp_path, rows))) == {
-        "3 of 45 rows have no text": "not asked about; the labelled copy keeps them without a label",
+        "3 of 45 rows have nothing to label": "not asked about; the labelled copy keeps them without a label",
         "1 text with different gold labels": "settle them, or accuracy counts some as wrong",
     }
 

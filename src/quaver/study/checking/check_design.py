@@ -69,7 +69,7 @@ def language_of_prompts(asked: str | None, instruction: str | None, texts: Itera
 
 
 def instruction_texts(
-    own: str | None, n: int, *, fields: bool = False, language: str = ENGLISH
+    own: str | None, n: int, *, fields: bool = False, images: bool = False, language: str = ENGLISH
 ) -> dict[str, str]:
     """Templates of an instruction in ``n`` forms by name, the original first.
 
@@ -80,16 +80,27 @@ def instruction_texts(
         own: It; None for a plain one.
         n: How many forms.
         fields: Whether it asks for several variables.
+        images: Whether it asks about pictures; where Quaver has no words for these, the user's own
+            instruction stands alone.
         language: That of the words that Quaver adds.
 
     >>> instruction_texts("Is it {good}?", 2)
     {'original': 'Is it {good}?', 'read': 'Read the text above. Is it {good}?'}
     """
     words = words_in(language)
+    if images:
+        words = words.get("images", {})
+        if not (own or words):
+            raise QuaverError(
+                "Quaver has no question about pictures in this language",
+                where="language",
+                expected="en, or an instruction of your own",
+                found=language,
+            )
     text = literal((own or "").strip())
     framed = {name: frame.replace("{}", text) for name, frame in words.get("framed", {}).items()}
     forms = {"original": text, **framed} if own is not None else words["fields" if fields else "plain"]
-    if language == WORDLESS:
+    if len(forms) == 1:
         return forms
     if not 1 <= n <= len(forms):
         raise QuaverError(
@@ -237,7 +248,7 @@ def prepared_check(data: Any, *, replaces: bool = True, **options: Unpack[CheckO
     decided = (
         *decisions,
         *table.taken,
-        *doubts_about(rows, table.text, table.gold),
+        *doubts_about(rows, table.labelled, table.gold),
         *_said(
             table,
             design=design,
@@ -282,7 +293,11 @@ def _designed(
     language = language_of_prompts(given["language"], instruction, texts)
     writer = _writer(given, asked) if forms > 1 and not own else ""
     instructions = instruction_texts(
-        instruction, 1 if own or writer else forms, fields=bool(table.fields), language=language
+        instruction,
+        1 if own or writer else forms,
+        fields=bool(table.fields),
+        images=bool(table.images),
+        language=language,
     )
     written = forms - 1 if writer else 0
     reorders = prompts >= REORDERED_FROM and not own and not table.fields

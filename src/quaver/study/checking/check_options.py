@@ -24,6 +24,8 @@ class CheckOptions(TableOptions, total=False):
         text: The column of texts. Recognised by its name or its length, if left out.
         title: The column of titles that stand above the texts. Recognised by its name, where the texts are
             recognised.
+        images: The column of pictures: paths inside the table's folder. The model sees these, and texts
+            beside them only if ``text`` names their column.
         labels: The labels to choose from: "favor, against, none". Those in the column of gold labels, if left
             out.
         codebook: A table of the labels with their definitions. The prompt then shows these; the columns are
@@ -73,6 +75,7 @@ class CheckOptions(TableOptions, total=False):
 
     text: str | None
     title: str | None
+    images: str | None
     labels: Sequence[str]
     codebook: str | Path | None
     model: Annotated[Any, Option(BUNDLED)]

@@ -30,7 +30,7 @@ from quaver.study.imports.columns import (
 from quaver.study.imports.field_columns import FieldColumn, named_fields
 from quaver.study.imports.import_options import label_rules
 
-_NAMED = ("text", "id", "gold", "group", "title", "compare", "coders")
+_NAMED = ("text", "id", "gold", "group", "title", "images", "compare", "coders")
 """The options that name columns, each for one thing alone."""
 
 _SHOWN = {"text": "text", "title": "title", "item": "id", "id": "id", "gold": "gold label"}
@@ -48,8 +48,8 @@ class TextTable:
     """What a table of texts holds.
 
     Attributes:
-        rows: How many rows are asked about: those with a text.
-        text: The column of texts.
+        rows: How many rows are asked about: those with a text, or with a picture.
+        text: The column of texts; empty where pictures are labelled alone.
         item: That of ids; None where the rows are numbered.
         gold: That of gold labels.
         coders: Those of coders beside it.
@@ -58,13 +58,14 @@ class TextTable:
         fields: Columns that are variables of their own, in place of gold labels of one.
         group: The column of texts that belong together, where one is named.
         title: That of titles, which stand above the texts.
+        images: That of pictures.
         compare: Those whose groups of texts are compared.
         few: Columns that nothing was decided about, with few values.
         repeating: Others of these, whose values occur twice or more on average.
         taken: What was decided, and why.
         counts: How often each label is the true one, of rows that are asked about.
         known: How many of these rows people labelled.
-        blank: How many rows have no text, and are not asked about.
+        blank: How many rows have no text, or no picture, and are not asked about.
     """
 
     rows: int
@@ -77,6 +78,7 @@ class TextTable:
     fields: tuple[FieldColumn, ...] = ()
     group: str | None = None
     title: str | None = None
+    images: str | None = None
     compare: tuple[str, ...] = ()
     few: tuple[str, ...] = ()
     repeating: tuple[str, ...] = ()
@@ -84,6 +86,16 @@ class TextTable:
     counts: Counter[str] = field(default_factory=Counter)
     known: int = 0
     blank: int = 0
+
+    @property
+    def labelled(self) -> str:
+        """The column of what is labelled."""
+        return self.images or self.text
+
+    @property
+    def noun(self) -> str:
+        """What a row is to label."""
+        return "picture" if self.images else "text"
 
 
 def read_text_table(table: Table, given: CheckOptions) -> TextTable:
@@ -94,8 +106,8 @@ def read_text_table(table: Table, given: CheckOptions) -> TextTable:
         ItemError: No row has a text.
     """
     named = table.take_named(given, dict(zip(_NAMED, _NAMED, strict=True)))
-    text, item, gold, group, title = (next(iter(named.get(role, ())), None) for role in _NAMED[:5])
-    if not text:
+    text, item, gold, group, title, images = (next(iter(named.get(role, ())), None) for role in _NAMED[:6])
+    if not (text or images):
         text, most = text_column(table), len(table.rows) / 2
         title = title or table.find("title", fits=lambda name: len(table.values(name)) > most)
     if item and not table.identifies(item):
@@ -110,7 +122,11 @@ def read_text_table(table: Table, given: CheckOptions) -> TextTable:
     fields = named_fields(table, given.get("fields", ()), rules)
     drawn = given.get("hand_labels")
     text_table = TextTable(
-        len(table.rows), text, item, fields=tuple(replace(field, drawn=drawn) for field in fields)
+        len(table.rows),
+        text or "",
+        item,
+        images=images,
+        fields=tuple(replace(field, drawn=drawn) for field in fields),
     )
     try:
         if not text_table.fields:
@@ -250,12 +266,12 @@ def _no_labels(table: Table) -> QuaverError:
 
 def _count_rows(table: Table, text_table: TextTable) -> None:
     """Count the rows with a text, and those that people labelled."""
-    rows = [row for row in table.rows if row.text(text_table.text)]
+    rows = [row for row in table.rows if row.text(text_table.labelled)]
     if not rows:
         raise ItemError(
-            "no row has a text",
-            where=f"{table.path.name}: {text_table.text}",
-            expected="a text to label",
+            "no row has anything to label",
+            where=f"{table.path.name}: {text_table.labelled}",
+            expected="a text or a picture to label",
             found="empty cells",
         )
     text_table.rows, text_table.blank = len(rows), len(table.rows) - len(rows)
@@ -282,9 +298,8 @@ def doubts_about(table: Table, text: str | None, gold: str | None) -> list[Decis
     if text:
         counts = table.counts(text)
         if empty := counts.get("", 0):
-            problem = (
-                f"{empty:,} of {count(len(table.rows), 'row')} {'has' if empty == 1 else 'have'} no text"
-            )
+            has = "has" if empty == 1 else "have"
+            problem = f"{empty:,} of {count(len(table.rows), 'row')} {has} nothing to label"
             doubts[problem] = "not asked about; the labelled copy keeps them without a label"
         if garbled := sum(bool(_GARBLED.search(cell)) for cell in counts):
             doubts[f"{garbled:,} texts have signs of a wrong encoding"] = "save the table as UTF-8"

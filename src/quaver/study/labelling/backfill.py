@@ -71,13 +71,20 @@ class Backfill:
             )
         wanted = {*self.gaps["item"].cast(pl.String)}
         document: Any = read_yaml(home)
-        about = {name: document["items"][name] for name in ("text", "split") if name in document["items"]}
+        asked, media = first.spec.items, {**first.spec.items.media}
+        if asked.reads_pages:  # the text of a PDF file stands in the rows
+            del media["pdf"]
+        kept = [name for name in ("split", *media) if name in document["items"]]
+        about = {"text": asked.text} | {name: document["items"][name] for name in kept}
         added = (PART, PARTS) if "split" in about else ()
-        rows = [
-            {_ID: item.id} | {name: cell for name, cell in item.fields.items() if name not in added}
-            for item in first.experiment.items
-            if item.id in wanted
-        ]
+        rows = []
+        for item in first.experiment.items:
+            if item.id in wanted:
+                row = {name: cell for name, cell in item.fields.items() if name not in added}
+                for kind, column in media.items():  # the table is elsewhere, so the files are in it
+                    files = [medium for medium in item.media if medium.kind in (kind, "")]
+                    row[column] = [medium.uri() if medium.type else medium.name for medium in files]
+                rows.append({_ID: item.id, **row})
         content = written_items(items_from(rows, where="items.source"))
         path = home.with_name(f"{home.name.removesuffix('.yaml')}.backfill.yaml")
         name = f"{path.stem}/{name_of_items(content)}"

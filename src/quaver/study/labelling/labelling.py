@@ -390,7 +390,7 @@ class Labelling:
             for row, own in zip(rows, new.iter_rows(), strict=True):
                 label, by, *others = own
                 if not all(map(row.text, texts)):
-                    by = _NO_TEXT
+                    by = "no picture" if about.images else _NO_TEXT
                 cells.setdefault(row.number, []).extend([label, by, *others])
         named = free_names(heads, list(rows[0]) if rows else [])
         digest = write_labelled(change, source, written, target, named, cells)

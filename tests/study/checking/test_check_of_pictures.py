@@ -1,0 +1,107 @@
+"""``quaver check`` and ``quaver label`` on tables of pictures, and of texts that are cut into parts."""
+
+import csv
+
+import pytest
+from tests.pictures import png
+from tests.studies import checked
+
+import quaver
+from quaver.cli.main import main
+from quaver.errors import ItemError, QuaverError
+
+SHADES = [20 * n for n in range(12)]
+
+
+def light(text, prompt, images):
+    shade = images[0].count(b"\xff")  # the larger a picture's comment, the lighter it is
+    return "light" if shade >= 100 else "dark"
+
+
+def written(rows):
+    with open("pictures.csv", "w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(rows)
+    return "pictures.csv"
+
+
+@pytest.fixture
+def pictures(tmp_path, monkeypatch):
+    """A table of twelve pictures, all labelled by hand, and of a row without one."""
+    monkeypatch.chdir(tmp_path)
+    rows = [("file", "caption", "shade")]
+    for shade in SHADES:
+        (tmp_path / f"{shade}.png").write_bytes(png(more=b"\xff" * shade))
+        rows.append((f"{shade}.png", f"Number {shade}", "light" if shade >= 120 else "dark"))
+    return written([*rows, ("", "None", "dark")])
+
+
+def prompts(study):
+    return {variant.instruction for variant in study.experiment.variants}
+
+
+def test_pictures_are_checked_labelled_and_reported(pictures):
+    options = {"images": "file", "gold": "shade", "model": light}
+    found = checked(pictures, **options)
+    assert found.study.measure("accuracy")[0].value == pytest.approx(11 / 12)
+    assert (found.table.images, found.table.text, found.table.rows) == ("file", "", 12)
+    assert all("picture" in one and "text" not in one for one in prompts(found.study))
+    assert "12 pictures were labelled by" in found.report.read_text(encoding="utf-8")
+    quaver.label(pictures, images="file", gold="shade", model=light, anyway=True)
+    with open("pictures-labelled.csv", newline="", encoding="utf-8") as file:
+        head, *rows = csv.reader(file)
+    assert [row[0] for row in rows] == [*(f"{shade}.png" for shade in SHADES), ""]
+    assert rows[-1][head.index("labelled by")] == "no picture"
+
+
+def test_a_named_column_of_texts_stands_beside_the_pictures(pictures):
+    def captioned(text, prompt, images):
+        assert images
+        return "dark" if text.startswith("Number") else text
+
+    found = checked(pictures, images="file", text="caption", labels=["light", "dark"], model=captioned)
+    assert found.study.annotations()["label"].unique().to_list() == ["dark"]
+
+
+def test_an_own_instruction_is_framed_with_words_about_pictures(pictures):
+    own = checked(pictures, images="file", gold="shade", model=light, instruction="Hell?", prompts=2).study
+    assert prompts(own) == {"Hell?", "Look at the picture above. Hell?"}
+    german = "Ist das Bild hell, oder ist es nicht hell?"
+    alone = checked(
+        pictures, images="file", gold="shade", model=light, instruction=german, language="de", to="de"
+    )
+    assert prompts(alone.study) == {german}
+
+
+def test_what_cannot_be_asked_about_pictures_is_said(pictures):
+    with pytest.raises(QuaverError, match="no question about pictures"):
+        checked(pictures, images="file", gold="shade", model=light, language="de")
+    empty = written([("file", "shade"), ("", "dark"), ("", "light")])
+    with pytest.raises(ItemError, match="no row has anything to label"):
+        checked(empty, images="file", gold="shade", model=light)
+
+
+def test_a_second_model_sees_the_pictures_too(pictures):
+    def first(text, prompt, images):
+        return "I cannot say." if b"\xff" * 200 in images[0] else light(text, prompt, images)
+
+    options = {"images": "file", "labels": ["light", "dark"], "ignore": ["shade"], "model": first}
+    found = quaver.label(pictures, **options, backfill=light, anyway=True)
+    rows = {row["item"]: row for row in found.table.to_dicts()}
+    assert {item for item, row in rows.items() if row["labelled_by"] == "light"} == {"11", "12"}
+    assert rows["11"]["label"] == rows["12"]["label"] == "light"
+
+
+def test_a_check_says_into_how_many_parts_texts_are_cut(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "reader.py").write_text("def read(text, prompt):\n    return 'a'\n", encoding="utf-8")
+    long = "\n\n".join(["Twenty characters ok"] * 4)
+    with open("speeches.csv", "w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([("text", "gold"), (long, "a"), ("Short.", "b"), ("Brief.", "a")])
+    command = ["quaver", "check", "speeches.csv", "--split", "10", "--function", "reader:read"]
+    monkeypatch.setattr("sys.argv", command)
+    with pytest.raises(SystemExit):
+        main()
+    assert "3 texts in 6 parts × 10 prompts" in capsys.readouterr().out
+    page = (tmp_path / "speeches-check" / "report.html").read_text(encoding="utf-8")
+    assert "1 text was cut into 4 parts" in page
+    assert "is the one that most of its parts have" in page
