@@ -16,7 +16,7 @@ from quaver.bundles.derived_files import item_document
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import checksum_of_prompt, written_prompt
 from quaver.core.annotations import GOLD_COLUMNS
-from quaver.core.replaced_file import scratch_folder
+from quaver.core.replaced_file import replace_bytes, scratch_folder
 from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import design_digest, items_in_short, labels_in_full, lock_document
@@ -195,7 +195,7 @@ def _files_of(source: Bundle, folder: Path) -> dict[str, Path]:
         if medium.type and medium.name != "data:":
             places[medium.name] = folder / medium.sha256
             with suppress(QuaverError):  # its bytes are others: there is then no such file
-                places[medium.name].write_bytes(medium.content())
+                replace_bytes(places[medium.name], medium.content())
     return places
 
 
