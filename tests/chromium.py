@@ -1,10 +1,13 @@
 """A real browser, as a fixture; tests that need one are skipped where chromium is not installed."""
 
+import itertools
 import shutil
 
 import pytest
 
-__all__ = ["browser"]
+__all__ = ["assert_accessible", "browser", "violations"]
+
+_OPENED = "document.querySelectorAll('details').forEach(one => { one.open = true })"
 
 
 @pytest.fixture(scope="module")
@@ -17,3 +20,30 @@ def browser():
         opened = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
         yield opened
         opened.close()
+
+
+def violations(page):
+    """What axe finds wrong with a page as it is now: each rule's name, with the elements that break it."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    found = axe.run(page).response["violations"]
+    return [(one["id"], [node["html"] for node in one["nodes"]]) for one in found]
+
+
+def assert_accessible(page, place="", *, widest=True):
+    """Axe finds nothing, all folds open, on a wide and a small screen, in the light and in the dark.
+
+    Args:
+        page: Of a context that bypasses the page's policy, which forbids axe.
+        place: What is shown.
+        widest: Whether nothing may be wider than the screen.
+    """
+    for width, scheme in itertools.product((1280, 390), ("light", "dark")):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        page.wait_for_timeout(300)
+        page.evaluate(_OPENED)
+        page.wait_for_timeout(200)
+        where = (place, width, scheme)
+        assert (where, violations(page)) == (where, [])
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        assert not widest or (where, wide <= width) == (where, True)

@@ -116,7 +116,7 @@ class Study:
         return f"<{type(self).__name__} {self.spec.name!r} in {str(self.folder)!r}>"
 
     def _repr_html_(self) -> str:
-        head = f"<h3>{escape(self.spec.name)}</h3><p>Folder: {escape(str(self.folder))}</p>"
+        head = f"<p><strong>{escape(self.spec.name)}</strong></p><p>Folder: {escape(str(self.folder))}</p>"
         return head if self.source.lacks_paraphrases else head + self.status()._repr_html_()
 
     # -------------------------------------------------------------------- design

@@ -143,6 +143,14 @@ def _read(readers: Sequence[Estimate], model: str) -> list[dict[str, Any]]:
 
 
 def screen_html(screen: Mapping[str, Any], *, styled: bool = False) -> Markup:
-    """The first screen as HTML, in which every text of the study is escaped; perhaps with its style."""
+    """The first screen as HTML, in which every text of the study is escaped.
+
+    Args:
+        screen: What it shows.
+        styled: Whether it has its style with it, and a ground of its own: a notebook may be light where the
+            system is dark.
+    """
     page = Markup(template("first_screen.html").render(screen=screen))
-    return Markup("<style>{}</style>{}").format(style("screen.css"), page) if styled else page
+    if not styled:
+        return page
+    return Markup('<style>{}</style><div class="qv alone">{}</div>').format(style("screen.css"), page)
