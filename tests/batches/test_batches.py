@@ -4,7 +4,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from quaver.collect.store.store_copy import copy_store
+from quaver.collect.store.read_only import copy_store
 from tests.batches.cases import CASES, World, document, world
 from tests.batches.farm import DAY
 from tests.batches.reaching import Answer, Broken

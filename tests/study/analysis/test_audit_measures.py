@@ -39,7 +39,7 @@ def test_evaluators_are_compared_and_failures_counted(tmp_path):
     table = rows(page)
     flips = next(row for row in table if row[:1] == ["evaluator_flips"] and "paraphrase=plain" in row)
     # Of three answers to the plain prompt exact reads none; two are gained, the refusal stays one.
-    assert flips[4:7] == ["exact", "label_match", "67%"]
+    assert flips[4:7] == ["exact", "label_match", "66.7%"]
     assert flips[8:12] == ["1", "2", "0", "0"]
     failures = [
         cell for row in table if row[:1] == ["label_match"] and "paraphrase=plain" in row for cell in row
