@@ -4,12 +4,12 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from quaver.collect.store.read_only import copy_store
 from tests.batches.cases import CASES, World, document, world
 from tests.batches.farm import DAY
 from tests.batches.reaching import Answer, Broken
 
 from quaver.collect.store.batch_rows import StoredBatches
+from quaver.collect.store.read_only import copy_store
 from quaver.collect.store.response_store import Store
 from quaver.errors import ModelError, RateLimited, SpecError
 from quaver.study.collection.forecast import in_dollars
