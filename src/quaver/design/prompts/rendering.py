@@ -122,7 +122,7 @@ class PromptWriter:
 
     def _part(self, part: str, values: Mapping[str, Any], where: str) -> str:
         if part == "question":  # the instruction and, if there is one, the postfix below it
-            return "\n".join(part for part in (values["instruction"], values["postfix"]) if part)
+            return "\n".join(words for words in (values["instruction"], values["postfix"]) if words)
         return render(getattr(self._variant, part), values, where=f"{where}: {part}")
 
     def _options(self, item: Item) -> Listed:

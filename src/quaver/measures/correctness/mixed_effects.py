@@ -314,7 +314,7 @@ def _fitted(rows: pl.DataFrame, formula: str, units: Sequence[str]) -> tuple[Seq
     codes = combine([*codes_of, *((name, encode(rows[name], name)) for name in named)], rows.height).codes
     first = np.unique(codes, return_index=True)[1]
     item = combine(codes_of, rows.height).codes[first].astype(np.int64)
-    right, asked = (np.bincount(codes, counted).astype(np.float64) for counted in (y, np.ones(y.size)))
+    right, asked = (np.bincount(codes, weights).astype(np.float64) for weights in (y, np.ones(y.size)))
     counted = (right, asked, matrix[first], item)
     theta, covariance, scores, likelihood = _maximum(counted)
     widest = codes_of[0][1].codes[first][np.unique(item, return_index=True)[1]].astype(np.int64)
