@@ -46,7 +46,7 @@ def test_a_promise_is_made_with_the_sheet_that_came_back(browser, tmp_path):
         walk.to_the_verdict()
         walk.click("button:has-text('Label all texts')")
         walk.at("labels")
-        walk.fill("[aria-label^='Accept labels']", "10")
+        walk.fill("[aria-label^='Largest share of wrong labels']", "10")
         walk.click("text=Prepare the labels")
         walk.click("button:has-text('Ask ')")
         walk.click("text=Write the labelled table")
