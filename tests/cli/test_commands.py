@@ -148,12 +148,32 @@ BAD = {
         ["run", "study.yaml", *SAME, "--function", "fakee=functions:same"],
         "did you mean 'fake'?",
     ),
+    "a number in words": (
+        ["check", "t.csv", "--n", "many"],
+        "--n: this option does not fit\n  expected: a whole number\n",
+    ),
+    "none of something": (
+        ["figure", "study.yaml", "accuracy", "--width", "5"],
+        "--width: this option does not fit\n  expected: 200 or more\n",
+    ),
+    "a word that is none of several": (
+        ["check", "texts.csv", "--hand-labels", "maybe"],
+        "--hand-labels: unknown choice",
+    ),
+    "an unknown evaluator": (["check", "texts.csv", "--evaluator", "nope"], "--evaluator: unknown evaluator"),
+    "an unknown language": (["check", "texts.csv", "--language", "xx"], "--language: unknown language"),
+    "a function at an address": (
+        ["check", "texts.csv", "--function", "functions:same", "--base-url", "http://localhost/v1"],
+        "--base-url: a function takes no option",
+    ),
+    "no share": (["label", "texts.csv", "--error", "ten"], "--error: this is not a share"),
     "nothing to read": (["rescore", "study.yaml", *SAME], "collected"),
 }
 
 
 @pytest.mark.parametrize(("arguments", "message"), BAD.values(), ids=BAD)
 def test_bad_input_is_one_message(folder, command, arguments, message):
+    (folder / "texts.csv").write_text("text,label\nA good day.,good\nA bad day.,bad\n")
     assert message in refused(command(folder, *arguments))
 
 

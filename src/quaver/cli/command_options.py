@@ -134,6 +134,9 @@ def _value(flag: str, kind: Any, option: Option, given: Any) -> Any:
     """What is given for an option, which must exceed its bound: typer knows no such bounds."""
     if _is_list(kind):
         return [part for text in given or () for part in parts(text, flag)] or option.default
+    words = [word for choice in get_args(kind) if get_origin(choice) is Literal for word in get_args(choice)]
+    if words and given is not None and given not in words:
+        raise UnknownName("choice", given, words, where=flag)
     if option.above is not None and given is not None and given <= option.above:
         raise QuaverError(
             "this option does not fit", where=flag, expected=f"more than {option.above:g}", found=f"{given:g}"

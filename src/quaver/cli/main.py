@@ -66,8 +66,19 @@ class _Grouped(TyperGroup):
         try:
             return super().invoke(ctx)
         except typer.BadParameter as wrong:
-            wrong.message = wrong.message.removeprefix("Value error, ")  # how pydantic begins it
-            raise
+            from pydantic import ValidationError  # few command lines are wrong
+
+            from quaver.core.arguments import expectation
+
+            if not isinstance(wrong.__cause__, ValidationError) or wrong.param is None:
+                raise
+            complaints = wrong.__cause__.errors()
+            raise QuaverError(
+                "this option does not fit",
+                where=max(wrong.param.opts, key=len),
+                expected=expectation(complaints).rpartition("is not ")[2].rstrip("."),
+                found=str(complaints[0]["input"]),
+            ) from None
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         for title, names in GROUPS.items():

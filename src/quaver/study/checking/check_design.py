@@ -14,6 +14,7 @@ from typing import Any, Final
 from typing_extensions import Unpack
 
 from quaver.collect.run.progress import Price, Progress
+from quaver.core import registry
 from quaver.core.arguments import guarded, taking
 from quaver.core.label_decisions import Decision, label_line
 from quaver.core.model import Keyed
@@ -24,7 +25,7 @@ from quaver.design.items.table_files import how_written
 from quaver.design.prompt_words import ENGLISH, WORDLESS, words_by_language, words_in
 from quaver.design.prompts.templates import literal
 from quaver.design.spec.models_spec import model_of_name
-from quaver.errors import ItemError, QuaverError, Unavailable
+from quaver.errors import ItemError, QuaverError, Unavailable, UnknownName
 from quaver.models.local.weights import find_weights
 from quaver.models.python_function import takes_text_alone
 from quaver.report.findings.verdict_card import Card
@@ -60,8 +61,9 @@ def language_of_prompts(asked: str | None, instruction: str | None, texts: Itera
     Raises:
         UnknownName: Quaver has no words in the language that is asked for.
     """
+    if asked is not None and asked not in words_by_language():
+        raise UnknownName("language", asked, words_by_language(), where="--language")
     if asked is not None:
-        words_in(asked)
         return asked
     code = (instruction and language_of([instruction])) or language_of(texts) or ENGLISH
     lacking = WORDLESS if instruction else ENGLISH
@@ -93,7 +95,7 @@ def instruction_texts(
         if not (own or words):
             raise QuaverError(
                 "Quaver has no question about pictures in this language",
-                where="language",
+                where="--language",
                 expected="en, or an instruction of your own",
                 found=language,
             )
@@ -282,6 +284,8 @@ def _designed(
     rows: Table, name: str, given: CheckOptions
 ) -> tuple[TextTable, dict[str, Any], dict[str, Callable[..., Any]]]:
     """What a table holds, what is asked about it, and the function that is asked, by its name."""
+    if given["evaluator"]:
+        registry.load("evaluators", given["evaluator"], where="--evaluator")
     book = coding_sheet(Path(given["codebook"])) if given["codebook"] else {}
     given["labels"] = given["labels"] or tuple(book)
     table = read_text_table(rows, given)
@@ -360,11 +364,24 @@ def _asked_of_model(given: CheckOptions) -> dict[str, Any]:
     return {name: value for name, value in asked.items() if value is not None}
 
 
+_OPTIONS: Final = {"base_url": "base-url", "key": "key-from"}
+"""The options of a check that a model's entry in the study file calls otherwise."""
+
+
 def model_entry(
     model: str | Callable[..., Any], base_url: str | None = None, beside: Mapping[str, Any] | None = None
 ) -> tuple[str | dict[str, Any], dict[str, Callable[..., Any]]]:
     """The study file's entry for a model, and the function that belongs to it."""
     if not isinstance(model, str):
+        for option, value in {"base_url": base_url, **(beside or {})}.items():
+            if value is not None:
+                raise QuaverError(
+                    "a function takes no option of a server's model",
+                    where=f"--{_OPTIONS.get(option, option)}",
+                    expected="a model that a server runs: --model PROVIDER/NAME",
+                    found="a function",
+                    fix="leave the option out; the function sets what it needs itself",
+                )
         name = getattr(model, "__name__", "")
         name = name if name.isidentifier() else "annotate"
         return {"name": name, "use": "function"}, {name: model}

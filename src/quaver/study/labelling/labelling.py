@@ -411,7 +411,7 @@ def _share(given: Any) -> float | None:
         share = 0.0
     if not 0 < share < 1:
         raise QuaverError(
-            "this is not a share of wrong labels", where="error", expected="such as 5% or 0.05", found=text
+            "this is not a share of wrong labels", where="--error", expected="such as 5% or 0.05", found=text
         )
     return share
 
