@@ -153,7 +153,7 @@ R:
 	  || echo "R is not installed: nothing compares labelled copies with their tables in R"
 
 # The extras that the default environment has, and those that heavy.lock adds.
-LIGHT := --extra evidence --extra local --extra pandas --extra pdf --extra start --extra stats --extra view
+LIGHT := --extra evidence --extra local --extra pandas --extra pdf --extra pictures --extra start --extra stats --extra view
 MORE := $(LIGHT) --extra gpt4all --extra pegasus --extra ray --extra testing
 
 # After a change of the dependencies in pyproject.toml. No address is recorded.

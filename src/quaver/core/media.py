@@ -9,7 +9,7 @@ import base64
 import json
 import sqlite3
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -45,6 +45,7 @@ class Medium:
         width, height: Of a picture, in pixels.
         problem: Why it cannot be used.
         source: Where its bytes are: a file, a file of `keep_media`, or a ``data:`` URI.
+        versions: What variants show in the place of a picture, by what they do to it.
     """
 
     name: str
@@ -55,11 +56,17 @@ class Medium:
     height: int = 0
     problem: str = field(default="", compare=False)
     source: str = field(default="", compare=False, repr=False)
+    versions: Mapping[tuple[str, ...], Medium] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def kind(self) -> str:
         """What it is, by the study file's key; empty where it cannot be used."""
         return next((kind for kind, types in KINDS.items() if self.type in types), "")
+
+    @property
+    def every(self) -> Sequence[Medium]:
+        """It and its versions."""
+        return (self, *self.versions.values())
 
     @property
     def noted(self) -> str:
@@ -103,7 +110,8 @@ class Medium:
 def noted_medium(noted: str, kept: Path) -> Medium:
     """The medium that a prompt's record notes, in a file of `keep_media`."""
     about = json.loads(noted)
-    return Medium(about["sha256"], about["type"], about["sha256"], about["bytes"], source=str(kept))
+    sides = about.get("width", 0), about.get("height", 0)
+    return Medium(about["sha256"], about["type"], about["sha256"], about["bytes"], *sides, source=str(kept))
 
 
 def medium_of(name: str, source: str, kind: str) -> Medium:
@@ -260,10 +268,11 @@ def keep_media(path: Path, media: Iterable[Medium]) -> None:
 def keep_bytes(path: Path, name: str, media_type: str, content: bytes) -> None:
     """Keep some bytes under a name."""
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with closing(sqlite3.connect(path, isolation_level=None)) as db:
             db.execute(_TABLE)
             db.execute("INSERT OR IGNORE INTO media VALUES (?, ?, ?)", (name, media_type, content))
-    except sqlite3.Error as error:
+    except (OSError, sqlite3.Error) as error:
         raise _unusable(path, error) from error
 
 

@@ -143,6 +143,7 @@ class Variant:
         frame: ``chat`` sends messages; ``plain`` sends one text without a chat template, for base models.
         schema: JSON schema that the answer must follow; empty for none.
         label_field: The field of the answer's JSON object that holds the label; empty for none.
+        pictures: What is done to the item's pictures, in order: ``size 50%``, ``crop 80%``, ``JPEG 30``.
         covariates: Further columns of the annotation frame: numbers, flags and texts that are not levels,
             such as whether its instruction lost something.
         origin: The origin of each level: the family, its parameters, the parent.
@@ -165,6 +166,7 @@ class Variant:
     frame: Literal["chat", "plain"] = "chat"
     schema: str = ""
     label_field: str = ""
+    pictures: tuple[str, ...] = ()
     covariates: Mapping[str, str | float | bool] = field(default_factory=dict)
     origin: Mapping[str, Any] = field(default_factory=dict)
 

@@ -39,7 +39,7 @@ def test_the_text_of_the_pages_is_the_items_text(tmp_path, monkeypatch):
     again = opened(tmp_path, {"a": "a.pdf", "b": "b.pdf"}, answer)
     assert again.run().done == 0
     with monkeypatch.context() as patched:  # the text is kept, and no file is read twice
-        patched.setattr(item_media.subprocess, "run", None)
+        patched.setattr(item_media.subprocess, "Popen", None)
         assert opened(tmp_path, {"a": "a.pdf", "b": "b.pdf"}, answer).run().done == 0
     packed, _ = bundle(again, tmp_path / "b.zip")
     verified = verify(packed)

@@ -23,7 +23,7 @@ from quaver.design.calls.variant_crossing import (
 )
 from quaver.design.items.answer_options import options_of
 from quaver.design.items.item_labels import notes_on_gold
-from quaver.design.items.item_media import notes_on_media
+from quaver.design.items.item_media import notes_on_media, with_versions
 from quaver.design.items.item_table import NEAR_DUPLICATES, load_items, with_near_duplicates
 from quaver.design.items.text_parts import joins_of, note_on_parts, parts_of, split_column
 from quaver.design.paraphrase.paraphraser import Keeper, PromptContext
@@ -100,7 +100,8 @@ class Experiment:
         state = blake2b(digest_size=16)
         written = json.JSONEncoder(sort_keys=True, default=str).encode
         for item in self.items:
-            more = [*(medium.sha256 for medium in item.media), *([item.parts] if item.parts else [])]
+            shown = [one.sha256 for medium in item.media for one in medium.every]
+            more = [*shown, *([item.parts] if item.parts else [])]
             row = written([item.id, dict(item.fields), dict(item.golds) or item.gold, *more])
             state.update(f"{row}\n".encode("utf-8", "surrogatepass"))
         return state.hexdigest()
@@ -134,6 +135,7 @@ def resolve(
         cut = split_column(spec.items, source, items[0].fields)
     check_templates(spec, variants, items, source)
     check_shown(variants, items, source)
+    items = with_versions(items, variants, kept)
     if NEAR_DUPLICATES in spec.items.groups and NEAR_DUPLICATES not in items[0].groups:
         writer = PromptWriter(variants[0], labels)
         items = with_near_duplicates(items, list(map(writer.compared, items)))

@@ -157,7 +157,8 @@ def fingerprint(experiment: Experiment, identities: Mapping[str, str]) -> str:
 def _parts(variant: Variant) -> dict[str, Any]:
     """A variant's parts; of its examples only id and gold label, since the prompt shows them."""
     shown = [{"id": item.id, "gold": item.gold} for item in variant.examples]
-    return {field.name: getattr(variant, field.name) for field in fields(variant)} | {"examples": shown}
+    parts = {field.name: getattr(variant, field.name) for field in fields(variant)}
+    return {name: value for name, value in parts.items() if name != "pictures" or value} | {"examples": shown}
 
 
 def _ordered(variant: Variant) -> dict[str, Any]:

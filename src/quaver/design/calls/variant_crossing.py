@@ -192,8 +192,17 @@ def check_answers(variant: Variant, source: Positions) -> None:
 
 
 def check_shown(variants: Sequence[Variant], items: Sequence[Item], source: Positions) -> None:
-    """Check that each prompt can show the items' pictures, pages and recordings."""
-    if not any(item.media for item in items):
+    """Check that each prompt can show the items' pictures, pages and recordings, and changes some."""
+    kinds = {medium.kind for item in items for medium in item.media}
+    for variant in variants if "images" not in kinds else ():
+        if variant.pictures:
+            raise SpecError(
+                "there are no pictures to change",
+                where=_of_variant(variant, source, "pictures"),
+                expected="items with pictures: `items: {images: file}`",
+                found=" and ".join(sorted(filter(None, kinds))) or "texts alone",
+            )
+    if not kinds:
         return
     for variant in variants:
         inline = any(item.media for item in variant.examples) and "examples" in names_in(variant.layout)
@@ -288,7 +297,7 @@ def variants_of(
     return variants, [*spec.notes, *drawn]
 
 
-_OF_ANY_ANSWER: Final = frozenset(("instructions", "paraphrases", "prompts"))
+_OF_ANY_ANSWER: Final = frozenset(("instructions", "paraphrases", "pictures", "prompts"))
 """The families that change nothing about labels: those that a task with fields may have."""
 
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from threading import Timer
+from typing import IO, Any, cast
 
-from quaver.core.media import MOST_BYTES, Medium, keep_bytes, kept_medium, medium_of
+from quaver.core.media import MOST_BYTES, Medium, keep_bytes, kept_medium, medium_of, noted_medium
 from quaver.core.number_format import count
-from quaver.core.records import Item
-from quaver.design.items import pdf_engine
+from quaver.core.records import Item, Variant
+from quaver.design.items import file_engine
 from quaver.design.items.answer_options import listed
 from quaver.design.spec.items_spec import ItemsSpec
 from quaver.design.spec.study_file import Positions
-from quaver.errors import ItemError, UnknownName
+from quaver.errors import ItemError, QuaverError, UnknownName
 
 
 def with_media(
@@ -46,14 +49,15 @@ def with_media(
     path = source.path_of(table)
     folder = path.parent if path == source.home / table else source.home  # else it was given as data
     shown = []
-    for item in items:
-        media: list[Medium] = []
-        for kind, column in columns.items():
-            files = list(_named(item, kind, column, folder, source))
-            if kind == "pdf" and asked.reads_pages:
-                files = _with_text(item, files, (asked.pdf or {}).get("pages", ""), kept)
-            media += files
-        shown.append(replace(item, media=tuple(media)))
+    with FileEngine() as engine:
+        for item in items:
+            media: list[Medium] = []
+            for kind, column in columns.items():
+                files = list(_named(item, kind, column, folder, source))
+                if kind == "pdf" and asked.reads_pages:
+                    files = _with_text(item, files, (asked.pdf or {}).get("pages", ""), kept, engine)
+                media += files
+            shown.append(replace(item, media=tuple(media)))
     every = [(item, medium) for item in shown for medium in item.media]
     used = sum(not item.media or item.media[0].type != "" for item in shown)
     if every and not used:
@@ -94,11 +98,13 @@ def _named(item: Item, kind: str, column: str, folder: Path, source: Positions) 
             yield medium_of(name, str(path), kind)
 
 
-def _with_text(item: Item, files: Sequence[Medium], pages: str, kept: Path | None) -> list[Medium]:
+def _with_text(
+    item: Item, files: Sequence[Medium], pages: str, kept: Path | None, engine: FileEngine
+) -> list[Medium]:
     """Give an item the text of its PDF files as its field ``pdf``; returns those that have none."""
     texts, lost = list[str](), list[Medium]()
     for file in files:
-        text, problem = _text_of(file, pages, kept) if file.type else ("", file.problem)
+        text, problem = _text_of(file, pages, kept, engine) if file.type else ("", file.problem)
         if problem:
             lost.append(Medium(file.name, problem=problem))
         texts.append(text)
@@ -107,25 +113,97 @@ def _with_text(item: Item, files: Sequence[Medium], pages: str, kept: Path | Non
     return lost
 
 
-def _text_of(file: Medium, pages: str, kept: Path | None) -> tuple[str, str]:
+def _text_of(file: Medium, pages: str, kept: Path | None, engine: FileEngine) -> tuple[str, str]:
     """The text of a PDF file, and why there is none."""
     name = f"{file.sha256} {pages}".strip()
     if kept is not None and (known := kept_medium(kept, name)):
         return known.decode(), ""
     first, _, last = pages.partition("-")
-    limits = map(str, (first or 1, last or first or 0, MOST_BYTES))
-    command = [sys.executable, "-P", pdf_engine.__file__, *limits]
+    read = {"first": int(first or 1), "last": int(last or first or 0), "most": MOST_BYTES}
+    text, problem = engine.read(file.content(), "text", **read)
+    if text and kept is not None:
+        keep_bytes(kept, name, "text/plain", text)
+    return text.decode(), problem
+
+
+def with_versions(items: Sequence[Item], variants: Sequence[Variant], kept: Path | None) -> list[Item]:
+    """The items, their pictures with the versions that variants show; one that cannot be made has a problem.
+
+    Args:
+        items: The items, with their pictures.
+        variants: The variants.
+        kept: Where versions are kept, each made once.
+    """
+    asked = [*dict.fromkeys(variant.pictures for variant in variants if variant.pictures)]
+    if not asked:
+        return [*items]
+
+    def changed(medium: Medium) -> Medium:
+        if medium.kind != "images":
+            return medium
+        versions = {changes: _version(medium, changes, kept, engine) for changes in asked}
+        return replace(medium, versions=versions)
+
+    with FileEngine() as engine:
+        return [replace(item, media=tuple(map(changed, item.media))) for item in items]
+
+
+def _version(medium: Medium, changes: Sequence[str], kept: Path | None, engine: FileEngine) -> Medium:
+    """What some changes make of a picture."""
+    about = ", ".join(changes)
+    name, key = f"{medium.name}, {about}", f"{medium.sha256} {about}"
+    if kept is not None and (noted := kept_medium(kept, key)):
+        return replace(noted_medium(noted.decode(), kept), name=name)
     try:
-        done = subprocess.run(
-            command, input=file.content(), capture_output=True, timeout=_SECONDS, check=False
-        )
-        said = json.loads(done.stdout)
-    except (subprocess.TimeoutExpired, ValueError):  # the process ran into its limits
-        return "", "reading it takes more time or memory than a file may"
-    text = str(said.get("text", ""))
-    if text and kept is not None and kept.parent.is_dir():
-        keep_bytes(kept, name, "text/plain", text.encode("utf-8", "replace"))
-    return text, str(said.get("problem", ""))
+        made, problem = engine.read(medium.content(), "picture", changes=changes)
+    except QuaverError as error:
+        made, problem = b"", error.problem
+    if problem:
+        return Medium(name, problem=problem)
+    uri = f"data:;base64,{base64.b64encode(made).decode()}"
+    version = medium_of(name, uri, "images")
+    if kept is None or version.problem:
+        return version
+    keep_bytes(kept, version.sha256, version.type, made)
+    keep_bytes(kept, key, "application/json", version.noted.encode())
+    return replace(version, source=str(kept))
+
+
+class FileEngine:
+    """Has files read in a process of its own, which begins with the first file, and anew where it has ended.
+
+    Files may come from anybody, so nothing else of Quaver decodes one.
+    """
+
+    _process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> FileEngine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+    def read(self, content: bytes, way: str, **how: Any) -> tuple[bytes, str]:
+        """What ``file_engine`` makes of a file in one of its ways, and why that is nothing."""
+        if self._process is None:
+            command, pipe = [sys.executable, "-P", file_engine.__file__], subprocess.PIPE
+            self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
+        given, taken = (cast(IO[bytes], one) for one in (self._process.stdin, self._process.stdout))
+        timer = Timer(_SECONDS, self._process.kill)
+        timer.start()
+        try:
+            given.write(json.dumps({"size": len(content), "way": way, **how}).encode() + b"\n" + content)
+            given.flush()
+            said = json.loads(taken.readline())
+            return taken.read(said["size"]), said["problem"]
+        except (OSError, ValueError):  # the process ran into its limits
+            self.__exit__()
+            return b"", "reading it takes more time or memory than a file may"
+        finally:
+            timer.cancel()
 
 
 _SECONDS = 300

@@ -99,17 +99,19 @@ class PromptWriter:
         values = self._values(item, text)
         content = render(self._variant.layout, values, where=f"{self._variant.id}, item {item.id}: layout")
         content = content if text else content.lstrip("\n")  # a picture that stands for it is a message
-        system, question = values["system"], values["question"]
+        system, question, media = values["system"], values["question"], item.media
+        if changes := self._variant.pictures:
+            media = tuple(medium.versions.get(changes, medium) for medium in media)
         if self._variant.frame == "plain":
             blocks = [block for block in (system, *self._blocks, content) if block]
             messages: tuple[Message, ...] = (Message("plain", "\n\n".join(blocks)),)
         elif system:
-            messages = (Message("system", system), *self._turns, *_shown(item), Message("user", content))
+            messages = (Message("system", system), *self._turns, *_shown(media), Message("user", content))
         else:
-            messages = (*self._turns, *_shown(item), Message("user", content))
+            messages = (*self._turns, *_shown(media), Message("user", content))
         if self._examples:
             question = f"{self._examples}\n\n{question}"
-        return Prompt(messages, text, question, self._media + item.media)
+        return Prompt(messages, text, question, self._media + media)
 
     def _values(self, item: Item, text: str) -> dict[str, Any]:
         """The values of all names in the layout."""
@@ -149,7 +151,7 @@ class PromptWriter:
         replies = [reply for _, _, reply in written]
         turns: list[Message] = []
         for (item, *_), content, reply in zip(written, contents, replies, strict=True):
-            turns += [*_shown(item), Message("user", content), Message("assistant", reply)]
+            turns += [*_shown(item.media), Message("user", content), Message("assistant", reply)]
             self._media += item.media
         self._turns = tuple(turns)
         self._blocks = tuple(_continued(*pair) for pair in zip(contents, replies, strict=True))
@@ -163,9 +165,9 @@ class PromptWriter:
 _TEMPLATES = ("layout", "system", "instruction", "postfix")
 
 
-def _shown(item: Item) -> Sequence[Message]:
+def _shown(media: Sequence[Medium]) -> Sequence[Message]:
     """The messages that show an item's media."""
-    return [Message("media", medium.noted) for medium in item.media] if item.media else ()
+    return [Message("media", medium.noted) for medium in media] if media else ()
 
 
 def _continued(content: str, reply: str) -> str:

@@ -87,7 +87,9 @@ class Collecting:
         self._following = study.plan.following if quotes else None
         self._tried = set[str]()
         items = study.experiment.items
-        self._has_unusable = any(not medium.type for item in items for medium in item.media)
+        self._has_unusable = any(
+            not one.type for item in items for medium in item.media for one in medium.every
+        )
         self._folders = reused_folders(study.spec, study.positions)
         self._until = None if self._caps.seconds is None else time.monotonic() + self._caps.seconds
         self._out = StoredBatches(store)

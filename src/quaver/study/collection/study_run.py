@@ -99,7 +99,7 @@ class StudyVariants(Rows):
         with sole_writer(study.folder):
             study.paraphrases.make(again=again, watch=watch, afford=_affording(study))
             try:
-                experiment = resolve(study.decided, study.positions, study.paraphrases)
+                experiment = resolve(study.decided, study.positions, study.paraphrases, study.files.media)
             finally:
                 study.paraphrases.rest()
         study.forget(experiment)

@@ -21,6 +21,7 @@ from quaver.core.annotations import misfit
 from quaver.core.input_budget import parsed_json, read_file, read_parquet
 from quaver.core.records import Condition, Decoding, Estimate, Item, LabelSet, Variant
 from quaver.design.calls.experiment import Experiment, follow_ups_of
+from quaver.design.items.item_media import with_versions
 from quaver.design.items.text_parts import split_column
 from quaver.design.spec import NOT_ASKED, StudySpec
 from quaver.design.spec.study_file import Positions, read_study
@@ -231,7 +232,7 @@ class Bundle(StudySource):
         _refuse_doubles(self.folder / "items.json", [item.id for item in items], "item")
         return Experiment(
             labels=task.label_set(self.spec.prompt.language) if task.fields else lock["labels"],
-            items=items,
+            items=with_versions(items, lock["variants"], self.files.media),
             variants=lock["variants"],
             decodings=lock["decodings"],
             conditions=lock["conditions"],

@@ -68,6 +68,8 @@ class StudyFile(StudySource):
         """Items, variants, decodings and conditions, loaded and checked."""
         if self.spec.items.reads_pages:
             require("pdf", "pypdf")
+        if any(family.use == "pictures" for family in self.spec.variants):
+            require("pictures", "PIL")
         experiment = resolve(self.decided, self.positions, self.paraphrases, self.files.media)
         check_design(experiment)
         if quotes(experiment.labels):  # before anything is paid
@@ -127,7 +129,8 @@ class StudyFile(StudySource):
             if follow_up.quotes_answer:
                 quoting[place] = follow_up.continues
         with self.positions.locating():
-            media = {one.type: None for item in experiment.items for one in item.media if one.type}
+            shown = (one for item in experiment.items for medium in item.media for one in medium.every)
+            media = {one.type: None for one in shown if one.type}
             check_abilities(
                 self.engines,
                 decodings,
