@@ -60,6 +60,19 @@ def test_importing_loads_no_library_that_may_wait(modules):
     assert subprocess.check_output([sys.executable, "-c", code], text=True).split() == []
 
 
+def test_a_verdict_loads_no_slow_part_of_scipy():
+    """It is awaited after the last answer."""
+    code = """
+import sys
+import polars as pl
+from quaver.core.records import Label, LabelSet
+from quaver.measures.evidence.verdict_evidence import verdict_evidence
+rows = {"item": [1, 1, 2, 2], "variant": list("vwvw"), "label": list("aaab"), "gold": list("aabb")}
+verdict_evidence(pl.DataFrame(rows), labels=LabelSet((Label("a", "a"), Label("b", "b"))))
+print(*{"scipy.optimize", "scipy.spatial", "scipy.stats"} & set(sys.modules))"""
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).split() == []
+
+
 def test_an_error_says_where_what_and_what_to_do():
     error = SpecError("no", where="study.yaml:3: repeats", expected="1", found="0", fix="say 1")
     lines = [line.strip() for line in str(error).splitlines()]

@@ -58,6 +58,8 @@ def test_numbers_are_labels_in_their_order():
     (cell,) = cells(frame.with_columns(label=pl.Series([float("nan"), 0.5, 1.0])), raters=())
     assert cell.labels == ("0.5", "1.0")
     assert cell.counted == {"no label": 1}
+    (cell,) = cells(frame.with_columns(label=pl.Series([-0.0, 0.5, 0.0])), raters=())
+    assert cell.labels == ("0.0", "0.5")
 
 
 def test_other_names():

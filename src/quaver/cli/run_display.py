@@ -55,8 +55,6 @@ def phase(what: str) -> Iterator[None]:
 
 def _loaded_for_the_verdict() -> None:
     """Load what a verdict takes, which is as slow as measuring some thousand answers."""
-    import scipy.stats  # noqa: F401
-
     from quaver.measures.evidence import verdict_evidence  # noqa: F401
     from quaver.report.findings import verdict_card  # noqa: F401
     from quaver.report.page_templates import template

@@ -85,6 +85,7 @@ def encode(column: pl.Series, name: str, *, labels: bool = False) -> Encoded:
         if column.is_infinite().any():
             raise MeasureError("an infinite value", where=name, expected="finite numbers", found="inf")
         column = column.fill_nan(None)
+        column = column.set(column == 0, 0.0)  # which -0.0 is, too
     elif column.dtype.is_nested() or column.dtype in (pl.Object, pl.Binary):
         raise MeasureError(
             "a column without single values",
@@ -94,8 +95,8 @@ def encode(column: pl.Series, name: str, *, labels: bool = False) -> Encoded:
         )
     elif not column.dtype.is_integer():
         column = column.cast(pl.String)
-    distinct = column.drop_nulls().unique()
-    values: list[Any] = distinct.to_list()
+    distinct = column.unique()
+    values: list[Any] = [value for value in distinct.to_list() if value is not None]
     if distinct.dtype.is_float() and all(value.is_integer() and abs(value) < 2**53 for value in values):
         # Integers with gaps arrive as floats (pandas has no other way): 48.0 is the label 48.
         values = list(map(int, values))
@@ -104,13 +105,12 @@ def encode(column: pl.Series, name: str, *, labels: bool = False) -> Encoded:
     place: dict[str, tuple[int, str]] = {}
     for value in ordered(names):
         place.setdefault(key(value), (len(place), value))
-    kind = smallest(len(place))
-    codes = np.full(column.len(), -1, kind)
-    if names:
-        new = pl.Series([place[key(value)][0] for value in names], dtype=pl.Int64)
-        coded = column.replace_strict(distinct, new, default=None).fill_null(-1)
-        codes = coded.to_numpy().astype(kind)
-    return Codes(codes, tuple(value for _, value in place.values()))
+    written = pl.Enum(distinct.cast(pl.String).drop_nulls())
+    coded = column.cast(pl.String).cast(written).to_physical()
+    if column.null_count():
+        coded = coded.cast(pl.UInt32).fill_null(len(names))
+    table = np.array([*(place[key(value)][0] for value in names), -1], smallest(len(place)))
+    return Codes(table[coded.to_numpy()], tuple(value for _, value in place.values()))
 
 
 def combine(columns: Sequence[tuple[str, Encoded]], height: int) -> Combined:
@@ -185,7 +185,7 @@ class Gathered:
         self._frame = read if isinstance(read, pl.DataFrame) else None
         self._whole: tuple[Gathered, NDArray[np.bool_]] | None = None
         self.schema = read.collect_schema()
-        self._height: int | None = None
+        self._height = read.height if isinstance(read, pl.DataFrame) else None
         self._made: dict[Hashable, Any] = {}
         self._cut: OrderedDict[Hashable, list[Any]] = OrderedDict()
 
@@ -210,7 +210,8 @@ class Gathered:
     def height(self) -> int:
         """How many rows there are."""
         if self._height is None:
-            self._height = int(self._lazy.select(pl.len()).collect().item())
+            rows = self._lazy.select(pl.len()).collect()
+            self._height = int(rows.item())
         return self._height
 
     def __getitem__(self, name: str) -> pl.Series:

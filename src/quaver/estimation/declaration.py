@@ -389,17 +389,16 @@ class Measure(Declared):
             raise MeasureError("an option is missing", where=left[0], expected=f"{self.name}(…, {left[0]}=…)")
         if self.missing and arguments["missing"] is not None:
             checked(arguments["missing"], self.missing)
-        own = {
-            name: fitted(self.function, name, value, MeasureError, "{1}") if name in self.own else value
-            for name, value in arguments.items()
-        }
+        for name in options:
+            if name in self.own:
+                arguments[name] = fitted(self.function, name, options[name], MeasureError, "{1}")
         resampling = Resampling(confidence_level, resamples, seed)
         gathered = Gathered.of(annotations)
         wanted = self.estimands[0] if estimand is None else checked(estimand, self.estimands, "estimand")
         data = MeasureInput(
             self, gathered, labels, names_of(by), columns, group, resampling, keep_draws, wanted
         )
-        taken = partial(self._estimates, own=own)
+        taken = partial(self._estimates, own=arguments)
         if self.estimands == ("fixed",):
             estimates = Estimates(taken(data))
         else:

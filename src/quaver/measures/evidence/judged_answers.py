@@ -82,16 +82,23 @@ class ModelAnswers:
         (cell,) = cells(self._gathered, raters=("decoding", "repeat"), within=("variant",), **asked)
         return cell
 
-    def share(
-        self, name: str, method: str, which: pl.Expr, frame: pl.DataFrame | None = None, together: int = 1
-    ) -> Estimate:
+    def shares(
+        self,
+        name: str,
+        method: str,
+        which: pl.Expr,
+        frame: pl.DataFrame | None = None,
+        *,
+        by: Sequence[str] = (),
+        together: int = 1,
+    ) -> Iterator[Estimate]:
         """The share of rows of which something is so: of those, as `compliance` has it, without a label."""
         rows = self.calls if frame is None else frame
-        kept = dict.fromkeys(("item", *filter(None, [self.group])))
+        kept = dict.fromkeys(("item", *filter(None, [self.group]), *by))
         label = pl.when(which).then(None).otherwise(pl.lit("other"))
         marked = rows.select(*kept, repeat=pl.int_range(pl.len()).over("item"), label=label)
-        (others,) = at_once(self.take(compliance, marked, labels=None), together)
-        return replace(complement(others, name), method=method, details={})
+        for others in at_once(self.take(compliance, marked, labels=None, by=by), together):
+            yield replace(complement(others, name), method=method, details={})
 
 
 def complement(estimate: Estimate, name: str) -> Estimate:

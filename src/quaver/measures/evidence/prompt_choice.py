@@ -213,12 +213,10 @@ def prompt_choice(answers: ModelAnswers) -> Iterator[Estimate]:
     if len(answers.prompts) < 2:
         return
     # The prompts of whose answers surely too many have no label
-    mute = []
-    for prompt in answers.prompts:
-        own = answers.where(pl.col("variant") == prompt)
-        bare = own.share("mute", "", pl.col("label").is_null(), together=len(answers.prompts))
-        if (bare.low or 0.0) > _MUTE:
-            mute.append(prompt)
+    is_bare, together = pl.col("label").is_null(), len(answers.prompts)
+    bare = answers.shares("mute", "", is_bare, by=["variant"], together=together)
+    surely = {share.cell["variant"] for share in bare if (share.low or 0.0) > _MUTE}
+    mute = [prompt for prompt in answers.prompts if prompt in surely]
     odd = _odd(answers, mute)
     yield _broken(answers, mute, odd)
     without = [*mute, *(gap.cell["variant"] for gap in odd)]
@@ -285,8 +283,8 @@ def _rest(rest: ModelAnswers, named: dict[str, Any]) -> Iterator[Estimate]:
     )
     yield replace(agreement, measure="rest_agreement", details={**agreement.details, **details})
     method = "share of the answers to these prompts that have no label"
-    bare = rest.share("rest_unlabelled", method, pl.col("label").is_null())
-    yield replace(bare, details=details)
+    for bare in rest.shares("rest_unlabelled", method, pl.col("label").is_null()):
+        yield replace(bare, details=details)
     if rest.has_gold:
         right, *_ = rest.take(accuracy, missing="drop")
         yield complement(right, "rest_wrong")

@@ -195,7 +195,8 @@ def answer_quality(
             counted = {"times": int(marked[kind].sum()), "calls": marked.height}
             counted["items"] = int(marked.group_by("item").agg(pl.col(kind).all())[kind].sum())
             details = {**_of_kind(marked, kind, factors), **counted}
-            estimates.append(replace(answers.share(kind, method, pl.col(kind), marked), details=details))
+            share = next(answers.shares(kind, method, pl.col(kind), marked))
+            estimates.append(replace(share, details=details))
     return estimates
 
 
@@ -242,7 +243,7 @@ def _leading(wrong: pl.DataFrame, labels: int) -> str:
     """The label that surely most texts have wrongly, by a sign test against the next, over all labels."""
     each = wrong.group_by("item").agg(pl.col("label").mode().sort().first())
     first, (_, second) = (*Counter(each["label"].to_list()).most_common(2), ("", 0), ("", 0))[:2]
-    chance = scipy.stats.binom.sf(first[1] - 1, first[1] + second, 1 / 2)
+    chance = scipy.special.bdtrc(first[1] - 1, first[1] + second, 1 / 2)
     return str(first[0]) if chance * labels < _CHANCE_LEADING else ""
 
 
@@ -361,7 +362,8 @@ def _unlabelled(answers: ModelAnswers, columns: Sequence[str]) -> Estimate:
             details |= {"trait": common.words, "shared": shared}
             break
     method = "share of the items that have no label in any answer"
-    return replace(answers.share("unlabelled_texts", method, pl.col("label"), items), details=details)
+    share = next(answers.shares("unlabelled_texts", method, pl.col("label"), items))
+    return replace(share, details=details)
 
 
 def _between_coders(answers: ModelAnswers, people: Sequence[str]) -> Estimate:
@@ -378,8 +380,8 @@ def _between_coders(answers: ModelAnswers, people: Sequence[str]) -> Estimate:
                 rows.append({**{name: row[name] for name in named}, "differs": label != others[0][0]})
     method = "share of coders' labels that differ from the label that most of the others gave"
     schema = dict.fromkeys(named, pl.String) | {"differs": pl.Boolean}
-    differ = answers.share("coders_differ", method, pl.col("differs"), pl.DataFrame(rows, schema=schema))
-    return replace(differ, details={"coders": len(people)})
+    differ = answers.shares("coders_differ", method, pl.col("differs"), pl.DataFrame(rows, schema=schema))
+    return replace(next(differ), details={"coders": len(people)})
 
 
 def _of_groups(answers: ModelAnswers, columns: Sequence[str]) -> Iterator[tuple[str, ModelAnswers]]:

@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import polars as pl
-from scipy.spatial.distance import cdist
+import scipy
 
 from quaver.core.records import Estimate, IntervalWarning, LabelSet
 from quaver.errors import MeasureError
@@ -343,7 +343,9 @@ def consistency_matrix(
     if not members.size:
         raise Unmeasurable("no items of this class", where="of", expected="a gold label with items", found=of)
     shares = counts[members] / counts[members].sum(2, keepdims=True)
-    layers = [1 - cdist(layer, layer, "cityblock") / 2 for layer in np.moveaxis(shares, 1, 0)]
+    layers = [
+        1 - scipy.spatial.distance.cdist(layer, layer, "cityblock") / 2 for layer in np.moveaxis(shares, 1, 0)
+    ]
     return tuple(cell.items[index] for index in members), np.mean(layers, 0)
 
 

@@ -337,8 +337,8 @@ class MeasuredStudy:
 
     def verdict(self) -> list[Estimate]:
         """What the verdict and the recommendation rest on, and nothing more."""
-        profiles = [measurement for measurement in self.asked if measurement.measure == "readiness"]
-        return [*self._rested_on, *self._taken(profiles)]
+        named = [spec.use for spec in self.study.spec.measures if spec.use == "readiness"]
+        return [*self._rested_on, *self._taken(measurements(self.study, named, self.frame))]
 
     @cached_property
     def _rested_on(self) -> list[Estimate]:
