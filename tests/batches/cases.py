@@ -62,7 +62,7 @@ def _chat_text(body):
 
 
 def _gemini_text(body):
-    return str(body["contents"][-1]["parts"][0]["text"])
+    return str(body["contents"][-1]["parts"][-1]["text"])
 
 
 CASES = {

@@ -1,12 +1,15 @@
 """A study asked in batches, from each provider, whatever happens on the way."""
 
+import json
 import sqlite3
+from base64 import b64encode
 from contextlib import closing
 
 import pytest
 from tests.batches.cases import CASES, World, document, world
 from tests.batches.farm import DAY
 from tests.batches.reaching import Answer, Broken
+from tests.pictures import png
 
 from quaver.collect.store.batch_rows import StoredBatches
 from quaver.collect.store.read_only import copy_store
@@ -361,3 +364,26 @@ def test_a_batch_of_another_model_is_left_alone(tmp_path):
         assert other.run().done == 0
         assert other.run(wait=True).done == 12
         assert one.run().done == 12
+
+
+def test_pictures_go_into_batches_and_one_that_cannot_be_used_costs_itself(one):
+    uri = "data:image/png;base64," + b64encode(png(8, 8)).decode()
+    rows = [{"id": f"i{k}", "text": f"Text {k}", "image": uri} for k in (1, 3)]
+    rows.append({"id": "bad", "text": "Text 5", "image": "none.png"})
+    shown = {"items": {"source": rows, "id": "id", "text": "{{ text }}", "images": "image"}}
+    shown["variants"] = [{"use": "pictures", "size": 50}]
+
+    def run():
+        return one.study(**shown).run()
+
+    first = run()
+    assert (first.ended, first.missing) == ("batches", 8)
+    sent = [json.dumps(line.body) for job in one.farm.jobs for line in job.lines]
+    medium = one.study(**shown).experiment.items[0].media[0]
+    for version in medium.every:
+        assert sum(version.base64() in body for body in sent) == 4
+    one.clock.now += DAY / 2
+    assert run().ended == "finished"
+    assert one.paid == [1] * 8
+    read = one.study(**shown).annotations().group_by("item", "status").len().sort("item").rows()
+    assert read == [("bad", "error", 4), ("i1", "valid", 4), ("i3", "valid", 4)]

@@ -5,7 +5,7 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from tests.pictures import jpeg, png
+from tests.pictures import jpeg, png, wav
 from tests.view.viewed import client_of
 
 import quaver
@@ -67,7 +67,43 @@ def test_only_what_a_study_keeps_is_served_and_only_as_a_picture(browser, path):
     assert browser.get("api/studies/seen/media/x").status_code == 404
 
 
-def test_the_report_shows_the_pictures_of_items_whose_labels_move(path):
+def test_a_prompt_shows_the_picture_that_was_sent(browser):
+    answer = browser.get("api/studies/seen/answer", params={"item": "b", "column": 0}).json()
+    *shown, asked = answer["prompt"]
+    assert [(one["role"], one["content"]) for one in shown] == [
+        ("media", f"image/jpeg, 4 × 5 pixels, {len(jpeg()) / 1000:.1f} kB"),
+        ("media", f"image/png, 2 × 3 pixels, {len(png()) / 1000:.1f} kB"),
+    ]
+    assert [browser.get(one["shown"][0]["at"]).content for one in shown] == [jpeg(), png()]
+    assert "shown" not in asked
+
+
+def test_the_report_shows_the_pictures_of_items_whose_labels_move_and_those_in_prompts(path):
     page = path.with_name("report.html").read_text()
-    assert page.count('src="data:image/png;base64,') >= 1
+    assert page.count('src="data:image/png;base64,') >= 2
     assert 'src="data:image/jpeg;base64,' in page
+    assert "sha256" not in page.partition("The prompts, as the model saw them")[2].partition("</details>")[0]
+
+
+def test_the_report_plays_recordings(tmp_path):
+    (tmp_path / "a.wav").write_bytes(wav())
+    (tmp_path / "long.wav").write_bytes(wav(400_000))
+    (tmp_path / "items.csv").write_text("id,sound\na,a.wav\nb,long.wav\n")
+    document = {
+        "task": {"labels": ["cat", "dog"]},
+        "items": {"source": "items.csv", "id": "id", "audio": "sound"},
+        "prompt": {"instruction": "Who cries?"},
+        "models": [{"name": "m", "use": "function"}],
+        "repeats": 2,
+    }
+    (tmp_path / "study.yaml").write_text(json.dumps(document))
+    said = iter(["cat", "dog"] * 2)
+    study = quaver.Study.open(
+        tmp_path / "study.yaml", functions={"m": lambda text, prompt, audio: next(said)}
+    )
+    study.run(watch=lambda _: None)
+    page = study.report().read_text()
+    assert page.count('<audio controls preload="none" src="data:audio/wav;base64,') == 1
+    assert "[long.wav, 400.0 kB]" in page  # named with its size alone
+    assert "media-src data:" in page
+    assert "<dt>Recordings</dt><dd>2</dd>" in page

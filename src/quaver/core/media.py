@@ -14,7 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from quaver.core.input_budget import TooLarge, read_file
 from quaver.errors import ItemError, StoreError
@@ -31,6 +31,20 @@ KINDS: Final[Mapping[str, frozenset[str]]] = {
     "audio": frozenset(["audio/wav", "audio/mpeg", "audio/flac", "audio/ogg"]),
 }
 """The media types of each kind of file, by the key of the study file that names its column."""
+
+
+_WORDS: Final = {"images": "picture", "audio": "recording", "pdf": "document"}
+
+
+def item_word(items: Mapping[str, Any]) -> str:
+    """What the items of a study are, by the part of the study file: texts, unless they bring files alone.
+
+    >>> item_word({"images": "file", "text": {"text": ""}}), item_word({"text": {"text": "{{ tweet }}"}})
+    ('picture', 'text')
+    """
+    texts = (items.get("text") or {"": "{{ text }}"}).values()
+    words = [word for kind, word in _WORDS.items() if items.get(kind)]
+    return words[0] if len(words) == 1 and {*texts} <= {"", "{{ pdf }}"} else "text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +123,24 @@ class Medium:
 
 def noted_medium(noted: str, kept: Path) -> Medium:
     """The medium that a prompt's record notes, in a file of `keep_media`."""
-    about = json.loads(noted)
-    sides = about.get("width", 0), about.get("height", 0)
-    return Medium(about["sha256"], about["type"], about["sha256"], about["bytes"], *sides, source=str(kept))
+    try:
+        about = {"width": 0, "height": 0} | json.loads(noted)
+        digest, media_type = str(about["sha256"]), str(about["type"])
+        size, width, height = (int(about[name]) for name in ("bytes", "width", "height"))
+    except (ValueError, TypeError, KeyError):  # who made it is not known
+        return Medium(noted[:120], problem="it is not recorded what this file is")
+    return Medium(digest, media_type, digest, size, width, height, source=str(kept))
+
+
+def noted_in_words(noted: str) -> str:
+    """What a prompt's record notes, for people.
+
+    >>> noted_in_words('{"type": "image/png", "sha256": "0f", "bytes": 2300, "width": 8, "height": 6}')
+    'image/png, 8 × 6 pixels, 2.3 kB'
+    """
+    medium = noted_medium(noted, Path())
+    sides = f", {medium.width:,} × {medium.height:,} pixels" if medium.width else ""
+    return f"{medium.type}{sides}, {medium.size / 1000:,.1f} kB" if medium.type else "no file"
 
 
 def medium_of(name: str, source: str, kind: str) -> Medium:

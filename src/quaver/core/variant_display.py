@@ -12,6 +12,7 @@ from itertools import takewhile
 from typing import Any, Literal
 
 from quaver.core.calls import Request
+from quaver.core.media import noted_in_words
 from quaver.core.records import Decoding
 
 _TOKEN = re.compile(r"\w+\s*|[^\w\s]\s*|\s+")
@@ -67,7 +68,10 @@ def marked_messages(
     result = []
     for role, content in after:
         known = waiting.get(role)
-        result.append((role, changes(known.pop(0) if known else "", content)))
+        pair = [known.pop(0) if known else "", content]
+        if role == "media":
+            pair = [said and noted_in_words(said) for said in pair]
+        result.append((role, changes(*pair)))
     return result
 
 

@@ -55,6 +55,8 @@ CODER: Final = "coder"
 TEXT: Final = "text"
 LABEL: Final = "label"
 NOTE: Final = "note"
+FILE: Final = "file beside the text"
+"""Of a row, no column: the picture, page or recording that the text's cell of a workbook opens."""
 
 Kind = Literal["label", "set", "number", "spans"]
 """What stands in a cell: one of the codes, a set of them, a number, or words of the text with their codes."""
@@ -177,6 +179,10 @@ def _workbook(sheet: Sheet, stem: str) -> dict[str, bytes]:
     columns, codebook = sheet.columns, sheet.codebook
     labels = _page(book, "Labels", 0, [columns, *sheet.table()])
     labels.freeze_panes(1, 0)
+    for at, row in enumerate(sheet.rows, start=1):
+        if row.get(FILE):
+            link = f"external:{row[FILE]}"
+            labels.write_url(at, columns.index(TEXT), link, string=_fitting(row[TEXT]), tip="Open the file")
     codes = _page(book, "Codes", _CODES_FROM, [_HEADS, *codebook])
     codes.write_string(0, 0, sheet.instructions)
     codes.write_string(1, 0, _fitting(f"The question: {sheet.question}"))

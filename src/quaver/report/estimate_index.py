@@ -13,6 +13,7 @@ import polars as pl
 
 from quaver.core.column_names import in_words
 from quaver.core.instrument import idle_knobs
+from quaver.core.media import item_word
 from quaver.core.records import NO_LABEL, Estimate
 from quaver.core.rows import cell_columns, defined, of_measures
 
@@ -193,6 +194,11 @@ class Results:
         cut = {text: _begins(text) for text in texts.values()}
         alike = len({*cut.values()}) < len(cut)
         return {} if alike else {name: cut[text] for name, text in texts.items()}
+
+    @property
+    def word(self) -> str:
+        """What the items are: ``text``, or ``picture``, ``recording``, ``document``."""
+        return item_word(self.lock.get("study", {}).get("items") or {})
 
     def prompt_words(self, variant: str) -> str:
         """A variant by how its instruction begins and the levels that this does not show; else its levels."""

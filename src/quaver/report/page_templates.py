@@ -29,6 +29,7 @@ from quaver.report.page_words import (
     completeness,
     interval,
     number,
+    of_items,
     shortened,
     visible,
 )
@@ -147,17 +148,23 @@ def _ends(values: list[float]) -> str:
     return " to ".join(f"{value:g}" for value in dict.fromkeys((values[0], values[-1])))
 
 
-def paragraph(name: str, **facts: Any) -> str:
-    """A text of a template, on one line: in the template it may be broken anywhere."""
-    return _one_line(template(name).render(facts))
+def paragraph(name: str, word: str = "text", **facts: Any) -> str:
+    """A text of a template about such items, on one line: in the template it may be broken anywhere."""
+    return of_items(_one_line(template(name).render(facts)), word)
 
 
-def phrases(name: str, **facts: Any) -> Callable[..., str]:
-    """What says the phrases of a template, its macros: by their names, and what each is about."""
+def phrases(name: str, word: str = "text", **facts: Any) -> Callable[..., str]:
+    """What says the phrases of a template, its macros: by their names, and what each is about.
+
+    Args:
+        name: The template.
+        word: What the study's items are.
+        **facts: What all phrases know.
+    """
     macros = template(name).make_module(facts)
 
     def say(phrase: str, *about: Any) -> str:
-        return _one_line(getattr(macros, phrase)(*about))
+        return of_items(_one_line(getattr(macros, phrase)(*about)), word)
 
     return say
 

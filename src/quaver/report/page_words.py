@@ -70,6 +70,18 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+_TEXTS: Final = re.compile(r"“[^”]*”|`[^`]*`|(?<![\w-])text(s?)(?![\w-])")
+
+
+def of_items(sentences: str, word: str) -> str:
+    """Sentences about texts as they are about other items; what is quoted stays.
+
+    >>> of_items("2 texts differ; see “my texts”.", "picture")
+    '2 pictures differ; see “my texts”.'
+    """
+    return _TEXTS.sub(lambda found: found[0] if found[1] is None else word + found[1], sentences)
+
+
 def slug(text: object) -> str:
     """A file name made of it: lower-case letters, digits and hyphens, never a path.
 

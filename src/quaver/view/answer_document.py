@@ -9,12 +9,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import pairwise
+from pathlib import Path
 from sqlite3 import Connection
 from typing import Any
 
 import polars as pl
 
 from quaver.core.instrument import record_in
+from quaver.core.media import noted_in_words, noted_medium
 from quaver.core.replaced_file import replacing
 from quaver.core.spans import Span, spans_in
 from quaver.core.spreadsheet import write_csv
@@ -74,7 +76,7 @@ def answer(study: ViewedStudy, given: Given) -> dict[str, Any]:
         numbers, other = known.get((row, column.at), []), None
         if db is not None and against is not None and against < snapshot.width:
             beside = column_document(snapshot.design.columns[against])
-            other = {"column": beside, "prompt": _prompt(db, known.get((row, against), []))}
+            other = {"column": beside, "prompt": _prompt(study, db, known.get((row, against), []))}
         text, fields = study.snapshot.item_texts([row])[row], study.snapshot.item_fields(row)
         return {
             "item": (
@@ -83,16 +85,13 @@ def answer(study: ViewedStudy, given: Given) -> dict[str, Any]:
                     "id": study.snapshot.ids[row],
                     "text": text[:LONGEST],
                     "fields": {name: str(value)[:_LONGEST_FIELD] for name, value in fields.items()},
-                    "media": [
-                        {"name": name, "type": kind, "at": f"api/studies/{study.id}/media/{digest}"}
-                        for name, kind, digest in snapshot.item_media(row)
-                    ],
+                    "media": [_shown(study, *medium) for medium in snapshot.item_media(row)],
                 }
             ),
             "column": column_document(column),
             "neighbours": _neighbours(study, view, row, column.at),
             "siblings": siblings(study, view.scope, row, _MOST_SIBLINGS),
-            "prompt": _prompt(db, numbers),
+            "prompt": _prompt(study, db, numbers),
             "against": other,
             "marks": [
                 mark_document(study, mark) for mark in study.book.by_item(given.who).get(given.item, ())
@@ -212,10 +211,21 @@ def _parts(text: str, spans: Sequence[Span]) -> list[tuple[str, list[str]]]:
     return found
 
 
-def _prompt(db: Connection | None, numbers: Sequence[int]) -> list[dict[str, Any]]:
+def _prompt(study: ViewedStudy, db: Connection | None, numbers: Sequence[int]) -> list[dict[str, Any]]:
     """The prompt that was sent, of a text in parts the first one; none before it is answered."""
     facts = facts_of(db, numbers[0]) if db is not None and numbers else None
-    return messages_of(db, facts["prompt"]) if db is not None and facts else []
+    messages = messages_of(db, facts["prompt"]) if db is not None and facts else []
+    for message in messages:
+        if message["role"] == "media":
+            words, medium = noted_in_words(message["content"]), noted_medium(message["content"], Path())
+            shown = [_shown(study, words, medium.type, medium.sha256)] if medium.type else []
+            message |= {"content": words, "length": len(words), "shown": shown}
+    return messages
+
+
+def _shown(study: ViewedStudy, name: str, media_type: str, digest: str) -> dict[str, str]:
+    """A picture, page or recording, and where its bytes are."""
+    return {"name": name, "type": media_type, "at": f"api/studies/{study.id}/media/{digest}"}
 
 
 def _stored(
@@ -244,8 +254,8 @@ def _stored(
     whole = whole_response(db, number) if length <= _WITH_TOKENS else None
     tokens = [] if whole is None else whole.tokens
     further = [
-        {"name": name, "text": beginning(db, "responses", "text", other), "prompt": _prompt(db, [other])}
-        for name, other in follow_ups_of(db, number).items()
+        {"name": name, "text": beginning(db, "responses", "text", one), "prompt": _prompt(study, db, [one])}
+        for name, one in follow_ups_of(db, number).items()
     ]
     return {
         "response": response,

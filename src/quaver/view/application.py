@@ -34,7 +34,7 @@ _MOST_BYTES = 64 << 20
 _MOST_CELLS = 1_000_000
 _REPORT_POLICY = (
     "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline'; "
-    "style-src 'unsafe-inline'; img-src data:; font-src data:"
+    "style-src 'unsafe-inline'; img-src data:; media-src data:; font-src data:"
 )
 _MISSING = ("study", "item", "column", "mark", "report", "medium")
 """What is not there when one of these is unknown; any other unknown name is a mistake in the request."""

@@ -1,7 +1,9 @@
 """``quaver check`` and ``quaver label`` on tables of pictures, and of texts that are cut into parts."""
 
 import csv
+import re
 
+import openpyxl
 import pytest
 from tests.pictures import png
 from tests.studies import checked
@@ -45,8 +47,14 @@ def test_pictures_are_checked_labelled_and_reported(pictures):
     assert found.study.measure("accuracy")[0].value == pytest.approx(11 / 12)
     assert (found.table.images, found.table.text, found.table.rows) == ("file", "", 12)
     assert all("picture" in one and "text" not in one for one in prompts(found.study))
-    assert "12 pictures were labelled by" in found.report.read_text(encoding="utf-8")
-    quaver.label(pictures, images="file", gold="shade", model=light, anyway=True)
+    page = found.report.read_text(encoding="utf-8")
+    assert "12 pictures were labelled by" in page
+    assert "12 pictures have a gold label" in page
+    assert "texts" not in page.partition("How the answers were read")[0].partition("<body")[2]
+    labelled = quaver.label(pictures, images="file", gold="shade", model=light, anyway=True)
+    notes = " ".join(" ".join(line) for line in labelled.notes)
+    assert "where a person labelled the picture" in notes
+    assert not re.search(r"\btexts?\b", notes)
     with open("pictures-labelled.csv", newline="", encoding="utf-8") as file:
         head, *rows = csv.reader(file)
     assert [row[0] for row in rows] == [*(f"{shade}.png" for shade in SHADES), ""]
@@ -105,3 +113,16 @@ def test_a_check_says_into_how_many_parts_texts_are_cut(tmp_path, monkeypatch, c
     page = (tmp_path / "speeches-check" / "report.html").read_text(encoding="utf-8")
     assert "1 text was cut into 4 parts" in page
     assert "is the one that most of its parts have" in page
+
+
+def test_a_coders_sheet_opens_the_picture(pictures, tmp_path):
+    bare = written([("file", "number"), *((f"{shade}.png", shade) for shade in SHADES)])
+    found = checked(bare, images="file", labels=["dark", "light"], model=light)
+    sheet = found.study.gold.draw(n=4, coders=["ada"]).files[0]
+    page = openpyxl.load_workbook(sheet)["Labels"]
+    links = {cell.hyperlink.target for (cell,) in page["C2:C5"]}
+    assert len(links) == 4
+    for link in links:
+        target = (sheet.parent / link.replace("\\", "/")).resolve()  # as Excel writes it
+        assert target.is_file()
+        assert target.parent == tmp_path

@@ -85,6 +85,7 @@ def prompt_rows(results: Results, model: str, named: str = "") -> dict[str, Any]
         "rows": rows,
         "kind": kind,
         "texts": n,
+        "item": results.word,
         "axis": (written(least), written(1.0)),
         "legend": [{"name": name, "place": place} for place, name in enumerate(legend.values())],
     }

@@ -164,6 +164,7 @@ class _Said:
         decodings = results.lock.get("decodings", {})
         self._say = phrases(
             "verdict.txt",
+            results.word,
             results=results,
             label=self._label,
             prompt_names=lambda some: [quoted(results.prompt_words(name), 120) for name in some],
@@ -302,7 +303,7 @@ def _facts(results: Results) -> Iterator[tuple[str, str]]:
             ("Model" if len(models) == 1 else "Models"),
             enumeration(shortened(name, 60) for name in models) if named else f"{len(models)}",
         )
-    yield "Texts", f"{results.lock.get('items', {}).get('n', 0):,}"
+    yield capital(f"{results.word}s"), f"{results.lock.get('items', {}).get('n', 0):,}"
     if results.variants:
         yield "Prompts", f"{len(results.variants):,}"
     calls = collected.get("answered")

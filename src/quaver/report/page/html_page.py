@@ -90,7 +90,7 @@ def write_report(
             sampled=decodings_in_words(results.lock),
             printed_rows=_PRINTED_ROWS,
             listed_prompts=_LISTED_PROMPTS,
-            prompts=list(shown_prompts(results, _MOST_PROMPTS)),
+            prompts=list(shown_prompts(results, _MOST_PROMPTS, behind)),
             script=Markup(script),
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         )
@@ -204,12 +204,14 @@ def notes(estimates: Sequence[Estimate]) -> list[str]:
     ]
 
 
-def shown_prompts(results: Results, most: int) -> Iterator[dict[str, Any]]:
+def shown_prompts(results: Results, most: int, behind: Behind | None = None) -> Iterator[dict[str, Any]]:
     """The first variants of a study as the page shows them: name, answers, origin, and marked messages."""
     original = results.lock.get("original", ())
     for place, variant in enumerate(results.variants[:most], 1):
         covariates: Mapping[str, Any] = variant.get("covariates", {})
-        messages = marked_messages(original or variant.get("example", ()), variant.get("example", ()))
+        example = variant.get("example", ())
+        messages = marked_messages(original or example, example)
+        media = [behind.picture(said) if behind and role == "media" else "" for role, said in example]
         yield {
             "place": place,
             "name": results.variant_name(variant["id"]),
@@ -218,7 +220,8 @@ def shown_prompts(results: Results, most: int) -> Iterator[dict[str, Any]]:
             "origin": origin_in_words(variant.get("origin", {}), covariates),
             "flagged": bool(covariates.get("flagged")),
             "messages": [
-                (role, Markup("").join(_marked(*piece) for piece in pieces)) for role, pieces in messages
+                (role, Markup("").join(_marked(*piece) for piece in pieces), uri)
+                for (role, pieces), uri in zip(messages, media, strict=True)
             ],
         }
 

@@ -43,6 +43,7 @@ def method_paragraph(results: Results) -> str:
     }
     return paragraph(
         "methods.txt",
+        results.word,
         results=results,
         lock=lock,
         collection=lock.get("collection", {}),
@@ -84,6 +85,7 @@ def method_details(results: Results, cost: Table) -> str:
     )
     return paragraph(
         "method.txt",
+        results.word,
         results=results,
         lock=lock,
         sample=gold_sample(lock),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import polars as pl
 from markupsafe import Markup
@@ -29,8 +29,12 @@ class Behind(Protocol):
         """The texts of some items by id, as far as they are known."""
         ...
 
-    def pictures(self, items: Sequence[str]) -> Mapping[str, Sequence[str]]:
-        """The pictures of some items by id, as ``data:`` URIs."""
+    def media(self, items: Sequence[str]) -> Mapping[str, Sequence[tuple[str, str]]]:
+        """The pictures and recordings of some items by id, each with its kind and as a ``data:`` URI."""
+        ...
+
+    def picture(self, noted: str) -> str:
+        """The ``data:`` URI of a picture that a prompt's record notes; empty of what is not shown."""
         ...
 
     def costs(self) -> pl.DataFrame:
@@ -42,6 +46,12 @@ class Behind(Protocol):
         """
         ...
 
+
+_SHOWN: Final = {
+    "images": Markup('<img src="{}" alt="" width="160"> '),
+    "audio": Markup('<audio controls preload="none" src="{}"></audio> '),
+}
+"""How a table shows a picture and a recording."""
 
 _CODERS = ("coder_agreement_coders", "coder_agreement_model", "coder_agreement_gap", "alternative_annotator")
 _CHECKED = (tally("checked", "checked"), tally("of these wrong", "wrong"))
@@ -134,19 +144,18 @@ def worst_items_table(results: Results, deviations: Deviations | None, behind: B
         return Table((), ())
     names = [str(row["item"]) for row in worst]
     texts = behind.texts(names) if behind else {}
-    pictures = behind.pictures(names) if behind else {}
+    media = behind.media(names) if behind else {}
 
     def shown(row: Any) -> str | Markup:
         words = beginning(texts.get(row["item"], ""), _LONGEST)
-        image = Markup('<img src="{}" alt="" width="160"> ')
-        images = list(map(image.format, pictures.get(row["item"], ())))
-        return Markup().join([*images, words]) if images else words
+        files = [_SHOWN[kind].format(uri) for kind, uri in media.get(row["item"], ())]
+        return Markup().join([*files, words]) if files else words
 
     def label(code: str | None) -> str:
         return "—" if code is None else code if code == NO_LABEL else results.label_name(code)
 
     columns = (
-        *(text("item", "item"), text("text", shown)),
+        *(text("item", "item"), text(results.word, shown)),
         text("gold", lambda row: label(row["gold"])),
         text("most frequent label", lambda row: label(row["mode"])),
         *(share("other answers", "share"), tally("answers", "answers")),

@@ -10,6 +10,7 @@ import polars as pl
 
 from quaver.collect.run.ledger import Entry, ledger
 from quaver.collect.store.response_store import Store
+from quaver.core.media import Medium, noted_medium
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError
 from quaver.study.sources.study_source import StudySource
@@ -18,7 +19,7 @@ _LONGEST = 400
 """Characters of a text that are looked up."""
 
 _LARGEST = 300_000
-"""Bytes of a picture that a report shows."""
+"""Bytes of a picture or a recording that a report shows: larger ones would make a large page."""
 
 _COSTS = """
     SELECT a.condition, count(*), sum(r.prompt_tokens), sum(r.cached_tokens), sum(r.completion_tokens)
@@ -42,7 +43,7 @@ class StoredBehind:
     """
 
     def __init__(self, study: StudySource, store: Store | None) -> None:
-        self._experiment, self._store = study.experiment, store
+        self._experiment, self._store, self._kept = study.experiment, store, study.files.media
         self._prices, self._made = study.prices, study.spent_on_paraphrases()
 
     def texts(self, items: Sequence[str]) -> Mapping[str, str]:
@@ -55,15 +56,19 @@ class StoredBehind:
         except QuaverError:
             return {}
 
-    def pictures(self, items: Sequence[str]) -> Mapping[str, list[str]]:
-        """The items' pictures as ``data:`` URIs, but for large ones, which would make a large page."""
-        found: dict[str, list[str]] = {}
-        for item in self._experiment.items:
-            for medium in item.media if item.id in items else ():
-                if medium.kind == "images" and medium.size <= _LARGEST:
-                    with suppress(QuaverError):  # the file is gone
-                        found.setdefault(item.id, []).append(medium.uri())
-        return found
+    def media(self, items: Sequence[str]) -> Mapping[str, list[tuple[str, str]]]:
+        """The items' pictures and recordings with their kinds, as ``data:`` URIs."""
+        wanted = {*items}
+        return {
+            item.id: [(medium.kind, uri) for medium in item.media if (uri := _uri(medium))]
+            for item in self._experiment.items
+            if item.id in wanted
+        }
+
+    def picture(self, noted: str) -> str:
+        """The ``data:`` URI of a picture that a prompt's record notes."""
+        medium = noted_medium(noted, self._kept)
+        return _uri(medium) if medium.kind == "images" else ""
 
     def costs(self) -> pl.DataFrame:
         """The ledger by model, the calls that made paraphrases apart."""
@@ -108,6 +113,14 @@ class StoredBehind:
         order = [*self._experiment.levels, "decoding", "model"]
         place = pl.col("factor").replace_strict(order, range(len(order)), return_dtype=pl.Int64)
         return parts.filter(pl.len().over("factor") > 1).sort(place, maintain_order=True)
+
+
+def _uri(medium: Medium) -> str:
+    """A medium as a ``data:`` URI; empty of one that a report does not show."""
+    if medium.kind in ("images", "audio") and medium.size <= _LARGEST:
+        with suppress(QuaverError):  # the file is gone
+            return medium.uri()
+    return ""
 
 
 @contextmanager

@@ -210,8 +210,8 @@ def blocked_texts(items: Sequence[Item], store: Store) -> list[str]:
             if len(all_of) <= _LEVELS:
                 parts.append((column, [(level, n, all_of[level]) for level, n in of.most_common() if level]))
         words = Counter(texts.values()).most_common(1)[0][0].partition(": ")[2][:200]
-        about = {"model": model, "blocked": len(texts), "texts": len(items), "parts": parts, "words": words}
-        sentences.append(paragraph("terminal/blocked.txt", **about))
+        about: dict[str, Any] = {"model": model, "blocked": len(texts), "texts": len(items), "parts": parts}
+        sentences.append(paragraph("terminal/blocked.txt", words=words, **about))
     return sentences
 
 

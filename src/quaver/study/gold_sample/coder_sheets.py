@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -23,6 +25,7 @@ from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import ItemError, UnknownName
 from quaver.gold.coder_sheet import (
     CODER,
+    FILE,
     ITEM,
     LABEL,
     NOTE,
@@ -173,7 +176,9 @@ def sheet_of(source: StudySource, coder: str, items: Mapping[str, Mapping[str, s
         if labels.options and not source.spec.task.fields:
             options = zip(labels.codes, options_of(by_id[item], labels), strict=False)
             lines += [f"{code}: {text}" for code, text in options]
-        rows.append({ITEM: item, TEXT: "\n".join(lines), **filled})
+        files = [one.source for one in by_id[item].media if one.type and Path(one.source).suffix != ".db"]
+        opened = next((file for file in files if not file.startswith("data:")), "")
+        rows.append({ITEM: item, TEXT: "\n".join(lines), FILE: opened, **filled})
     asked = experiment.variants[0].instruction.strip()
     question = asked if asked and "{" not in asked else "Which label fits the text?"
     return Sheet(coder, rows, labels, question, spans=source.has_spans)
@@ -224,6 +229,15 @@ def _labelled(coded: pl.DataFrame) -> set[tuple[str, str, str | None]]:
     return {(field, item, None if source == OWN_TABLE else coder) for field, item, coder, source in rows}
 
 
+def _from(folder: Path, file: str | None) -> dict[str, str]:
+    """The path of an item's file as it is seen from a sheet's folder."""
+    if not file or "#" in file:  # behind # stands a place in a document
+        return {FILE: ""}
+    with suppress(ValueError):  # on another drive
+        file = os.path.relpath(file, folder)
+    return {FILE: Path(file).as_posix()}
+
+
 def write_sheets(
     change: Transaction, folder: Path, sheets: Sequence[Sheet], stem: str, form: Format
 ) -> list[Path]:
@@ -237,7 +251,8 @@ def write_sheets(
         name = f"{stem}-{_UNFIT.sub('_', sheet.coder.removesuffix(ADJUDICATES))[:60]}"
         tried = (name, *(f"{name}-{again}" for again in range(2, 10_000)))
         free = next(stem for stem in tried if not [*folder.glob(f"{stem}.*")])
-        for file, content in written(sheet, free, form).items():
+        placed = replace(sheet, rows=[{**row, **_from(folder, row.get(FILE))} for row in sheet.rows])
+        for file, content in written(placed, free, form).items():
             paths.append(folder / file)
             staged.append(change.file(folder / file))
             staged[-1].write_bytes(content)

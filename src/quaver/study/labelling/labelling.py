@@ -20,6 +20,7 @@ from typing_extensions import Unpack
 from quaver.acceptance.accepted_labels import Acceptance
 from quaver.core.annotations import FIELD
 from quaver.core.arguments import guarded, taking
+from quaver.core.media import item_word
 from quaver.core.number_format import percent, promised
 from quaver.core.options import options_in, with_defaults
 from quaver.core.rows import Rows
@@ -312,6 +313,7 @@ class Labelling:
         error = None if self.error is None else promised(self.error)
         state = paragraph(
             "terminal/labelled.txt",
+            self._word,
             fields=fields,
             left_out=self.left_out,
             error=error,
@@ -326,6 +328,7 @@ class Labelling:
             again += ["--votes", str(votes)]
         step = paragraph(
             "terminal/labelled_step.txt",
+            self._word,
             again=shlex.join(again),
             error=error,
             left=waiting.drawn - waiting.labelled,
@@ -335,10 +338,16 @@ class Labelling:
         )
         return state, step
 
+    @property
+    def _word(self) -> str:
+        """What is labelled: texts, pictures."""
+        return item_word(self.study.spec.items.model_dump())
+
     def _notes(self, state: str) -> tuple[tuple[str, str], ...]:
         """How the labels were made, for whoever opens the file: a line's heading and its text."""
         design = self.study.experiment
         text = template("terminal/labelled_notes.txt").render(
+            word=self._word,
             day=f"{datetime.now(UTC):%Y-%m-%d}",
             version=version("quaver"),
             models=[served["identity"] for served in self.study.source.served.values()],

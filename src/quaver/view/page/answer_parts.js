@@ -133,7 +133,7 @@ export function prompt(messages, diff) {
   return messages.map((one, at) => {
     const parts = diff?.[at];
     const body = parts ? made("pre", {class: "prompt"}, ...marked(parts)) : longText(one.content, {attributes: {class: "prompt"}});
-    return made("div", {class: "message"}, made("p", {class: "role"}, one.role === "plain" ? "text" : one.role), body, one.cut ? made("p", {class: "soft"}, `The first part of ${count(one.length)} characters.`) : null);
+    return made("div", {class: "message"}, made("p", {class: "role"}, one.role === "plain" ? "text" : one.role), ...shown(one.shown), body, one.cut ? made("p", {class: "soft"}, `The first part of ${count(one.length)} characters.`) : null);
   });
 }
 
