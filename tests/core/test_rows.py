@@ -10,7 +10,7 @@ from tests.studies import STUDY, written
 import quaver
 from quaver.comparison.paired_comparison import compare
 from quaver.core.records import Estimate
-from quaver.core.rows import Estimates
+from quaver.core.rows import Estimates, at_levels, by_level, having, levels_in
 
 
 def study(folder, name):
@@ -86,6 +86,20 @@ def test_everything_that_holds_rows_becomes_a_frame(tmp_path):
 def agreement():
     frame = pl.DataFrame({"id": [1, 1, 2, 2], "coder": ["p", "q"] * 2, "code": list("aabb")})
     return quaver.measure_agreement(frame, item="id", rater="coder", label="code")
+
+
+def test_estimates_are_looked_up_by_the_levels_of_their_cells():
+    whole, first, second = (
+        Estimate("accuracy", value, cell=cell)
+        for value, cell in ((0.9, {"model": "m"}), (0.8, {"variant": "a"}), (0.7, {"variant": "b"}))
+    )
+    every = [whole, first, second]
+    assert at_levels(every, variant="b") == [second]
+    assert at_levels(every, variant=(None, "a")) == [whole, first]
+    assert at_levels(every, variant="a", model="m") == []
+    assert having(every, "variant") == [first, second]
+    assert levels_in(every, "variant") == ["a", "b"]
+    assert by_level([*every, Estimate("f1", 0.5, cell={"variant": "a"})], "variant")["a"].measure == "f1"
 
 
 def test_long_results_are_short_texts():

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, get_args
 
 from quaver.core import registry
 from quaver.core.number_format import decimals, span
@@ -14,6 +14,9 @@ from quaver.errors import QuaverError, UnknownName
 
 if TYPE_CHECKING:
     import polars as pl
+
+Thing = TypeVar("Thing")
+Key = TypeVar("Key", bound=Hashable)
 
 SHOWN = 10
 """The most rows that a short text shows."""
@@ -118,6 +121,48 @@ def defined(estimates: Iterable[Estimate]) -> list[Estimate]:
 def of_measures(estimates: Iterable[Estimate], *measures: str) -> list[Estimate]:
     """The estimates of some measures, by name."""
     return [estimate for estimate in estimates if estimate.measure in measures]
+
+
+def at_levels(estimates: Iterable[Estimate], **levels: str | Collection[str | None]) -> list[Estimate]:
+    """The estimates whose cells have, in these columns, this level or one of these; None: no level.
+
+    >>> estimates = [Estimate("accuracy", 0.9, cell={"model": name}) for name in "abc"]
+    >>> [estimate.cell["model"] for estimate in at_levels(estimates, model="b", variant=(None, "plain"))]
+    ['b']
+    """
+    kept = {column: [some] if isinstance(some, str) else some for column, some in levels.items()}
+    return [
+        estimate
+        for estimate in estimates
+        if all(estimate.cell.get(column) in some for column, some in kept.items())
+    ]
+
+
+def having(estimates: Iterable[Estimate], column: str) -> list[Estimate]:
+    """The estimates whose cells have a column."""
+    return [estimate for estimate in estimates if column in estimate.cell]
+
+
+def levels_in(estimates: Iterable[Estimate], column: str) -> list[str]:
+    """The levels that cells have in a column, in order of appearance."""
+    return [*by_level(estimates, column)]
+
+
+def by_level(estimates: Iterable[Estimate], column: str) -> dict[str, Estimate]:
+    """Estimates by their cells' levels in a column; the last of several at one level."""
+    return {estimate.cell[column]: estimate for estimate in having(estimates, column)}
+
+
+def grouped(things: Iterable[Thing], key: Callable[[Thing], Key]) -> dict[Key, list[Thing]]:
+    """Things by what a function says of each, in order of appearance.
+
+    >>> grouped(["as", "b", "at"], len)
+    {2: ['as', 'at'], 1: ['b']}
+    """
+    groups: dict[Key, list[Thing]] = {}
+    for thing in things:
+        groups.setdefault(key(thing), []).append(thing)
+    return groups
 
 
 def ranked(estimates: Iterable[Estimate]) -> list[Estimate]:

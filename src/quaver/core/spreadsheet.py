@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
+from collections.abc import Iterable
 from typing import IO
 
 import polars as pl
@@ -35,6 +38,13 @@ def plain_cell(text: str) -> str:
     ('=1+1', "'s Hertogenbosch")
     """
     return text[1:] if text.startswith("'") and safe_cell(text[1:]) == text else text
+
+
+def csv_text(rows: Iterable[Iterable[object]]) -> str:
+    """Rows as CSV in which a spreadsheet finds no formula, lines ending as spreadsheets write them."""
+    file = io.StringIO(newline="")
+    csv.writer(file).writerows(map(safe_cell, row) for row in rows)
+    return file.getvalue()
 
 
 def write_csv(frame: pl.DataFrame, file: IO[bytes], *, header: bool = True) -> None:

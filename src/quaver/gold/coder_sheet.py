@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,8 @@ from typing import Any, Final, Literal
 from quaver.core.label_values import NO_LABELS, TaskField, fields_in, single_labels
 from quaver.core.number_format import enumeration
 from quaver.core.records import OF_SETS, LabelSet
-from quaver.core.spreadsheet import safe_cell
+from quaver.core.rows import grouped
+from quaver.core.spreadsheet import csv_text
 from quaver.gold.gold_draw import permanent_numbers
 
 
@@ -143,13 +143,11 @@ class Sheet:
     @property
     def instructions(self) -> str:
         """What the coder is asked to do."""
-        kinds: dict[Kind, list[str]] = {}
-        for column, field in self.fields.items():
-            kinds.setdefault(kind_of(field), []).append(column)
+        fields = self.fields
         parts = ["Label every item by yourself, without asking others and without any software."]
         if self.coders:
             parts = ["The coders disagree on these items. Decide which label is right."]
-        for kind, columns in kinds.items():
+        for kind, columns in grouped(fields, lambda column: kind_of(fields[column])).items():
             parts.append(f"In {enumeration(columns)}, {_WRITE[kind]}")
         return " ".join([*parts, _HOW_TO_RETURN])
 
@@ -188,11 +186,10 @@ def _workbook(sheet: Sheet, stem: str) -> dict[str, bytes]:
     codes.write_string(1, 0, _fitting(f"The question: {sheet.question}"))
     for index, column in enumerate(columns):
         if column in sheet.fields and kind_of(sheet.fields[column]) == "label":
-            lines = [
-                index
-                for index, (own, code, *_) in enumerate(codebook, _CODES_FROM + 2)
-                if own == column and code
-            ]
+            lines = []
+            for line, (own, code, *_) in enumerate(codebook, _CODES_FROM + 2):
+                if own == column and code:
+                    lines.append(line)
             source = f"=Codes!$B${lines[0]}:$B${lines[-1]}"
             choices = {"validate": "list", "source": source, "error_type": "warning"}
             labels.data_validation(1, index, max(len(sheet.rows), 1), index, choices)
@@ -226,14 +223,9 @@ def _fitting(text: str) -> str:
 
 
 def _table(sheet: Sheet, stem: str) -> dict[str, bytes]:
-    tables: dict[str, list[Sequence[str]]] = {
-        f"{stem}.csv": [sheet.columns, *sheet.table()],
-        f"{stem}.codes.csv": [_HEADS, *sheet.codebook],
+    tables = {
+        f"{stem}.csv": csv_text([sheet.columns, *sheet.table()]),
+        f"{stem}.codes.csv": csv_text([_HEADS, *sheet.codebook]),
     }
-    contents = {}
-    for name, rows in tables.items():
-        file = io.StringIO(newline="")
-        for row in rows:
-            csv.writer(file).writerow(map(safe_cell, row))
-        contents[name] = file.getvalue().encode("utf-8-sig", "backslashreplace")  # so that Excel reads UTF-8
-    return contents
+    # with a mark at the beginning, so that Excel reads UTF-8
+    return {name: text.encode("utf-8-sig", "backslashreplace") for name, text in tables.items()}

@@ -182,11 +182,10 @@ def declared_draw(
     >>> declared_draw(["a", "b"], ["b"]).select("item", "probability", "drawn").rows()
     [('a', 0.5, False), ('b', 0.5, True)]
     """
-    alike = sum(item in gold for item in items) / max(len(items), 1)
-    frame = first_draw(items).with_columns(
-        probability=pl.Series([alike] * len(items) if chances is None else chances, dtype=pl.Float64),
-        drawn=pl.col("item").is_in([*gold]),
-    )
+    frame = first_draw(items).with_columns(drawn=pl.col("item").is_in([*gold]))
+    alike = pl.col("drawn").mean()
+    chance = alike if chances is None else pl.Series(chances, dtype=pl.Float64)
+    frame = frame.with_columns(probability=chance)
     of_sample = pl.col("drawn") & pl.col("probability").is_not_null()
     return frame.with_columns(drawn=of_sample, round=pl.when(of_sample).then(1)).cast(DRAW_COLUMNS)  # type: ignore[arg-type]
 
@@ -338,5 +337,5 @@ def strata_of(labels: Sequence[str], shares: Floats, n: float) -> list[str]:
     split = np.where(most >= SPLIT, "agreed", "split")
     strata = [f"predicted={label}, disagreement={how}" for label, how in zip(modal, split, strict=True)]
     sizes = Counter(strata)
-    small = {name for name, size in sizes.items() if size * n < FEWEST * len(strata)}
-    return strata if len(small) < 2 else [OTHER if name in small else name for name in strata]
+    small = {name: OTHER for name, size in sizes.items() if size * n < FEWEST * len(strata)}
+    return strata if len(small) < 2 else [small.get(name, name) for name in strata]

@@ -282,7 +282,7 @@ class SheetIds:
     """Finds ids as spreadsheets leave them: ``007`` as ``7``, ``=1`` as ``'=1``."""
 
     def __init__(self, ids: Iterable[str]) -> None:
-        self._ids = {item: item for item in ids}
+        self._ids = dict.fromkeys(ids)
         self._forms: dict[str, str | None] = {}
         for item in self._ids:
             for form in {composed(item), composed(safe_cell(item)), _number(item)} - {""}:

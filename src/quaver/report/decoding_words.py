@@ -5,10 +5,12 @@ A knob that was not sent is never reported as if it had been: the provider's own
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from quaver.core.number_format import enumeration
+from quaver.core.rows import grouped
 from quaver.report.page_templates import phrases
 
 
@@ -17,27 +19,26 @@ def decodings_in_words(lock: Mapping[str, Any]) -> dict[str, str]:
     records = lock.get("collection", {}).get("instrument", {})
     say, result = phrases("decoding.txt"), {}
     for name, asked in lock.get("decodings", {}).items():
-        models = dict.fromkeys(
-            str(condition["model"])
-            for condition in lock.get("conditions", ())
-            if condition.get("decoding") == name and not condition.get("follow_up")
-        ) or dict.fromkeys(lock.get("models", {}))
-        by_words: dict[str, list[str]] = {}
-        for model in models:
+        asking = grouped(conditions_of(lock), lambda condition: condition.get("decoding")).get(name, ())
+        models = [str(condition["model"]) for condition in asking] or lock.get("models", {})
+
+        def in_words(model: str, name: str = name, asked: Mapping[str, Any] = asked) -> str:
             record = records.get(model, {}).get(name)
-            is_function = lock.get("models", {}).get(model, {}).get("engine") == "function"
             if record is not None:
-                words = say("sent", record["knobs"], record["calls"])
-            elif is_function:
-                words = "as the function itself decodes: it is given no temperature and no limit"
-            else:
-                words = say("asked", asked)
-            by_words.setdefault(words, []).append(model)
-        alone = len(by_words) == 1
-        result[name] = "; ".join(
-            words if alone else f"{words} ({enumeration(some)})" for words, some in by_words.items()
-        )
+                return say("sent", record["knobs"], record["calls"])
+            if lock.get("models", {}).get(model, {}).get("engine") == "function":
+                return "as the function itself decodes: it is given no temperature and no limit"
+            return say("asked", asked)
+
+        by_words = grouped(dict.fromkeys(models), in_words)
+        parts = [f"{words} ({enumeration(some)})" for words, some in by_words.items()]
+        result[name] = "; ".join(parts if len(parts) > 1 else by_words)
     return result
+
+
+def conditions_of(lock: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The conditions of a design, but for those of follow-ups."""
+    return [condition for condition in lock.get("conditions", ()) if not condition.get("follow_up")]
 
 
 def temperature_sent(lock: Mapping[str, Any], decoding: str) -> float | None:
@@ -54,10 +55,9 @@ def hosts_in_words(lock: Mapping[str, Any]) -> list[str]:
     """Which hosts answered for a server that passes requests on."""
     result = []
     for model, decodings in lock.get("collection", {}).get("instrument", {}).items():
-        hosts: dict[str, int] = {}
+        hosts = Counter[str]()
         for decoding in decodings.values():
-            for host, calls in decoding.get("hosts", {}).items():
-                hosts[host] = hosts.get(host, 0) + calls
+            hosts.update(decoding.get("hosts", {}))
         if hosts:
             ranked = sorted(hosts.items(), key=lambda pair: (-pair[1], pair[0]))
             named = enumeration(f"{host} ({calls:,} answers)" for host, calls in ranked)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from operator import attrgetter, itemgetter
 from textwrap import shorten
 from typing import Any
 
@@ -15,7 +17,7 @@ from quaver.core.column_names import in_words
 from quaver.core.instrument import idle_knobs
 from quaver.core.media import item_word
 from quaver.core.records import NO_LABEL, Estimate
-from quaver.core.rows import cell_columns, defined, of_measures
+from quaver.core.rows import at_levels, by_level, cell_columns, defined, grouped, of_measures
 
 __all__ = ["NO_LABEL", "Results", "strongest_factor", "varying"]
 
@@ -112,32 +114,47 @@ class Results:
     @cached_property
     def factors(self) -> dict[str, list[str]]:
         """Levels by factor, for the factors of the variants that have more than one level."""
-        levels: dict[str, dict[str, None]] = {}
+        every: list[tuple[str, str]] = []
         for variant in self.variants:
-            for factor, level in variant["factors"].items():
-                levels.setdefault(str(factor), {})[str(level)] = None
-        return {factor: list(values) for factor, values in levels.items() if len(values) > 1}
+            every += ((str(factor), str(level)) for factor, level in variant["factors"].items())
+        levels = {}
+        for factor, some in grouped(dict.fromkeys(every), itemgetter(0)).items():
+            if len(some) > 1:
+                levels[factor] = [level for _, level in some]
+        return levels
 
     @cached_property
     def families(self) -> dict[str, str]:
         """What made the levels of each factor: the family of variants that the study uses."""
-        made = (maker for variant in self.variants for maker in variant.get("origin", {}).items())
-        return {str(factor): str(origin["family"]) for factor, origin in made if "family" in origin}
+        families = {}
+        for variant in self.variants:
+            for factor, origin in variant.get("origin", {}).items():
+                if "family" in origin:
+                    families[str(factor)] = str(origin["family"])
+        return families
 
     @cached_property
     def factor_levels(self) -> dict[str, dict[str, str]]:
         """For each variant the levels of the factors that vary."""
-        return {
-            str(v["id"]): {f: str(v["factors"][f]) for f in self.factors if f in v["factors"]}
-            for v in self.variants
-        }
+        levels_of = {}
+        for variant in self.variants:
+            levels = variant["factors"]
+            levels_of[str(variant["id"])] = {
+                name: str(levels[name]) for name in self.factors if name in levels
+            }
+        return levels_of
 
     @cached_property
     def only_openings(self) -> bool:
         """Whether the instructions differ only in an opening before one of them: none is reworded."""
-        texts = {str(variant.get("instruction", "")).strip() for variant in self.variants}
+        texts = {text.strip() for text in self._instructions.values()}
         shortest = min(texts, key=len, default="")
         return len(texts) > 1 and bool(shortest) and all(text.endswith(shortest) for text in texts)
+
+    @cached_property
+    def _instructions(self) -> dict[str, str]:
+        """Each variant's instruction."""
+        return {str(variant["id"]): str(variant.get("instruction", "")) for variant in self.variants}
 
     @cached_property
     def idle(self) -> list[tuple[str, str, int]]:
@@ -156,16 +173,15 @@ class Results:
     @cached_property
     def _worded(self) -> dict[str, dict[str, set[str]]]:
         """The factors whose levels the instructions show, since no two share one; these by level."""
-        seen: dict[str, dict[str, set[str]]] = {}
-        for variant in self.variants:
-            for factor in self.factors:
-                by = seen.setdefault(factor, {}).setdefault(str(variant["factors"].get(factor)), set())
-                by.add(str(variant.get("instruction", "")).strip())
-        return {
-            factor: levels
-            for factor, levels in seen.items()
-            if len(set().union(*levels.values())) == sum(map(len, levels.values()))
-        }
+        worded = {}
+        for factor in self.factors:
+            levels: dict[str, set[str]] = defaultdict(set)
+            for variant in self.variants:
+                text = str(variant.get("instruction", "")).strip()
+                levels[str(variant["factors"].get(factor))].add(text)
+            if len(set[str]().union(*levels.values())) == sum(map(len, levels.values())):
+                worded[factor] = dict(levels)
+        return worded
 
     @cached_property
     def level_words(self) -> dict[str, dict[str, str]]:
@@ -179,21 +195,19 @@ class Results:
 
     def levels_unseen(self, variant: str) -> str:
         """The levels of a variant that its instruction does not show, but for those of the original."""
-        levels = self.factor_levels.get(variant, {})
         first = self.factor_levels.get(str(self.variants[0]["id"]), {})
-        return ", ".join(
-            f"{in_words(factor).replace('_', ' ')}: {level}"
-            for factor, level in levels.items()
-            if factor not in self._worded and (level != first.get(factor) or level != "original")
-        )
+        unseen = []
+        for factor, level in self.factor_levels.get(variant, {}).items():
+            if factor not in self._worded and (level != first.get(factor) or level != "original"):
+                unseen.append(f"{in_words(factor).replace('_', ' ')}: {level}")
+        return ", ".join(unseen)
 
     @cached_property
     def _beginnings(self) -> dict[str, str]:
         """The beginning of each variant's instruction; none where several would begin alike."""
-        texts = {str(variant["id"]): str(variant.get("instruction", "")) for variant in self.variants}
-        cut = {text: _begins(text) for text in texts.values()}
-        alike = len({*cut.values()}) < len(cut)
-        return {} if alike else {name: cut[text] for name, text in texts.items()}
+        begins = {name: _begins(text) for name, text in self._instructions.items()}
+        alike = len({*begins.values()}) < len({*self._instructions.values()})
+        return {} if alike else begins
 
     @property
     def word(self) -> str:
@@ -203,11 +217,9 @@ class Results:
     def prompt_words(self, variant: str) -> str:
         """A variant by how its instruction begins and the levels that this does not show; else its levels."""
         begins = self._beginnings.get(variant) if self._worded or len(self.variants) == 1 else ""
-        return (
-            ", ".join(filter(None, (begins, self.levels_unseen(variant))))
-            if begins
-            else self.variant_name(variant)
-        )
+        if not begins:
+            return self.variant_name(variant)
+        return ", ".join(filter(None, (begins, self.levels_unseen(variant))))
 
     @cached_property
     def evaluators(self) -> list[str]:
@@ -231,7 +243,7 @@ class Results:
     def _values(self, column: str) -> list[str]:
         if column not in self.annotations.columns:
             return []
-        return sorted(str(v) for v in self.annotations[column].unique().to_list() if v is not None)
+        return sorted(map(str, self.annotations[column].drop_nulls().unique()))
 
     @cached_property
     def gold_shares(self) -> dict[str, float]:
@@ -245,16 +257,12 @@ class Results:
     @cached_property
     def measures(self) -> list[str]:
         """The measures that have estimates, in their order."""
-        return list(dict.fromkeys(estimate.measure for estimate in self.estimates))
+        return [*grouped(self.estimates, attrgetter("measure"))]
 
     def of(self, measure: str, evaluator: str | None = None) -> list[Estimate]:
         """A measure's estimates."""
-        return [
-            estimate
-            for estimate in self.estimates
-            if estimate.measure == measure
-            and (evaluator is None or estimate.cell.get("evaluator", evaluator) == evaluator)
-        ]
+        estimates = of_measures(self.estimates, measure)
+        return estimates if evaluator is None else at_levels(estimates, evaluator=(None, evaluator))
 
     def main(self, measure: str) -> list[Estimate]:
         """A measure's estimates from the first evaluator's labels; where it has none, from any other's."""
@@ -266,47 +274,40 @@ class Results:
 
     def coarsest(self, measure: str) -> list[Estimate]:
         """Those `known` estimates that are about most: their cells have the fewest columns."""
-        estimates = self.known(measure)
-        fewest = min((len(estimate.cell) for estimate in estimates), default=0)
-        return [estimate for estimate in estimates if len(estimate.cell) == fewest]
+        by_size = grouped(self.known(measure), lambda estimate: len(estimate.cell))
+        return by_size[min(by_size)] if by_size else []
 
     def anywhere(self, measure: str) -> list[Estimate]:
         """A measure's estimates of any evaluator, requested by the study or not; each cell once."""
-        estimates = {
-            estimate.place: estimate
-            for estimate in (*self.audit, *self.estimates)
-            if estimate.measure == measure
-        }
-        return list(estimates.values())
+        estimates = of_measures((*self.audit, *self.estimates), measure)
+        return [*{estimate.place: estimate for estimate in estimates}.values()]
 
     @cached_property
     def moved(self) -> list[Estimate]:
         """What moves the labels: ``level_shares`` and ``label_range``, of each factor."""
-        return [
-            estimate
-            for measure, columns in _MOVEMENT.items()
-            for estimate in self.anywhere(measure)
-            if columns <= estimate.cell.keys()
-        ]
+        moved = list[Estimate]()
+        for measure, columns in _MOVEMENT.items():
+            moved += (estimate for estimate in self.anywhere(measure) if columns <= estimate.cell.keys())
+        return moved
 
     @cached_property
     def grouping_factor(self) -> str | None:
         """The factor whose levels group the rows of charts: the one that moves the labels most."""
-        return strongest_factor(
-            [estimate for estimate in self.moved if estimate.cell.get("factor") in self.factors]
-        )
+        return strongest_factor(at_levels(self.moved, factor=self.factors))
 
     def in_order(self, estimates: Iterable[Estimate]) -> list[Estimate]:
         """Estimates in the design's order of their cells; unknown values stay where they were."""
-        places = {
-            column: {name: index for index, name in enumerate(self.order(column))}
-            for column in (*_FIRST, *self.factors)
-        }
+        places = {column: self._places(column) for column in (*_FIRST, *self.factors)}
 
         def place(estimate: Estimate) -> tuple[int, ...]:
             return tuple(known.get(estimate.cell.get(column, ""), -1) for column, known in places.items())
 
         return sorted(estimates, key=place)
+
+    def _places(self, column: str) -> dict[str, int]:
+        """Where each value of a cell's column stands."""
+        order = self.order(column)
+        return dict(zip(order, range(len(order)), strict=True))
 
     @cached_property
     def undefined(self) -> list[Estimate]:
@@ -332,8 +333,8 @@ def _finite(estimate: Estimate) -> Estimate:
         return replace(
             estimate, value=None, low=None, high=None, reason=estimate.reason or "not a finite number"
         )
-    ends = (estimate.low, estimate.high)
-    if any(end is not None and not math.isfinite(end) for end in ends):
+    ends = [end for end in (estimate.low, estimate.high) if end is not None]
+    if not all(map(math.isfinite, ends)):
         return replace(
             estimate, low=None, high=None, warnings=(*estimate.warnings, "its interval is not finite")
         )
@@ -342,17 +343,17 @@ def _finite(estimate: Estimate) -> Estimate:
 
 def strongest_factor(estimates: Sequence[Estimate]) -> str | None:
     """The factor of the prompt that moves a label's share most, beyond what noise does with its levels."""
-    beyond = {
-        estimate.cell["factor"]: estimate.number - estimate.details.get("floor", 0.0)
-        for estimate in defined(of_measures(estimates, "label_range"))
-    }
-    return max((factor for factor in beyond if factor != "gold"), key=beyond.__getitem__, default=None)
+    beyond = {}
+    for factor, estimate in by_level(defined(of_measures(estimates, "label_range")), "factor").items():
+        if factor != "gold":
+            beyond[factor] = estimate.number - estimate.details.get("floor", 0.0)
+    return max(beyond, key=beyond.__getitem__, default=None)
 
 
 def varying(estimates: Sequence[Estimate]) -> list[str]:
     """The columns of the cells in which these estimates differ, in order of appearance."""
-    return [
-        column
-        for column in cell_columns(estimates)
-        if len({estimate.cell.get(column) for estimate in estimates}) > 1
-    ]
+    columns = []
+    for column in cell_columns(estimates):
+        if len({estimate.cell.get(column) for estimate in estimates}) > 1:
+            columns.append(column)
+    return columns

@@ -68,7 +68,6 @@ def _environment() -> jinja2.Environment:
         "in_words": in_words,
         "interval": interval,
         "mirrored": _mirrored,
-        "key": _key,
         "number": number,
         "one_line": _one_line,
         "percent": percent,
@@ -108,11 +107,6 @@ def coded(sentences: str) -> Markup:
 def in_yaml(value: object) -> str:
     """A value on one line, as JSON writes it and YAML reads it."""
     return json.dumps(value, ensure_ascii=False)
-
-
-def _key(name: str) -> str:
-    """A column's name as YAML reads it."""
-    return name if name.isidentifier() and name.isascii() else in_yaml(name)
 
 
 def quoted(name: object, most: int = _LONGEST) -> str:

@@ -91,9 +91,10 @@ def error_in_words(error: Exception) -> str:
 
 def _order(figure: Figure) -> tuple[int, int, int]:
     """Sections in their order, and in each the charts by their places."""
-    last = len(_FIRST)
-    first = next((index for index, name in enumerate(_FIRST) if figure.measure.startswith(name)), last)
-    return SECTIONS.index(figure.section), figure.place, first if figure.place == _PLAIN else last
+    first = 0
+    while first < len(_FIRST) and not (figure.place == _PLAIN and figure.measure.startswith(_FIRST[first])):
+        first += 1
+    return SECTIONS.index(figure.section), figure.place, first
 
 
 def _spoken(figure: Figure, results: Results) -> Figure:

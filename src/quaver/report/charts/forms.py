@@ -48,15 +48,18 @@ def _numbers(rows: Sequence[Row], *keys: str) -> list[float]:
     return [row[key] for row in rows for key in keys if row.get(key) is not None]
 
 
-def _referred(rows: Rows, references: Sequence[Reference], key: str) -> tuple[list[Row], dict[str, str]]:
+def _referred(drawn: Drawing, references: Sequence[Reference], key: str) -> tuple[list[Row], dict[str, str]]:
     """A row for each dashed line in each panel, and the note under each panel's name."""
     lines: list[Row] = []
-    under: dict[str, str] = {}
-    for panel in dict.fromkeys(str(row.get("panel", "")) for row in rows):
-        own = [reference for reference in references if reference[2] in (None, panel)]
-        under[panel] = ", ".join(words for _, words, _ in own if words)
-        lines += [{"panel": panel, key: value} for value, _, _ in own if value is not None]
-    return lines, under
+    under: dict[str, list[str]] = {}
+    for panel in drawn.values("panel"):
+        under[panel] = []
+        for value, words, where in references:
+            if where in (None, panel):
+                under[panel].append(words)
+                lines.append({"panel": panel, key: value})
+    kept = [line for line in lines if line[key] is not None]
+    return kept, {panel: ", ".join(filter(None, words)) for panel, words in under.items()}
 
 
 def forest(
@@ -87,14 +90,14 @@ def forest(
         width: In pixels.
     """
     names = names or {}
-    lined, under = _referred(rows, references, "reference")
+    drawn = Drawing(rows, width)
+    lined, under = _referred(drawn, references, "reference")
     if everywhere := [words for _, words, panel in references if panel is None and words]:
         under, axis = {}, f"{axis}; {', '.join(everywhere)}"
-    drawn = Drawing(rows, width)
     lines, left = drawn.lines("row", 0.38 * width)
-    drawn.rows += [{"series": drawn.series[0], **row} for row in lined]
+    drawn.add(lined)
     ends = _domain(_numbers(drawn.rows, "value", "low", "high", "reference"), domain, 0.03)
-    panels = len({row["panel"] for row in drawn.rows})
+    panels = len(drawn.values("panel"))
     fit = max(1, min(panels, beside or int((width - left - 16) // 80)))
     each = (width - left - 16) / fit - 14
     headings = drawn.panels(order, names, under, each if fit > 1 else width - left)
@@ -155,15 +158,15 @@ def plane(
         high: How high a panel is, in pixels.
         width: In pixels.
     """
-    levels, under = _referred(rows, references, "level")
     drawn = Drawing(rows, width, order)
+    levels, under = _referred(drawn, references, "level")
     for row in drawn.rows:
         row.setdefault("size", 38)
     numbers = _numbers(drawn.rows, "y")
     x_domain = _domain(_numbers(drawn.rows, "x"), x_ends, 0.04)
     heights = [*numbers, *_numbers(drawn.rows, "low", "high"), *_numbers(levels, "level")]
     y_domain = _domain(heights, y_ends, 0.04)
-    panels = list(dict.fromkeys(row["panel"] for row in drawn.rows))
+    panels = drawn.values("panel")
     fit = min(len(panels), beside or max(1, int((width - 10) // 266)))
     each = (width - 10) / fit - 66
     _named(drawn.rows, x_domain, y_domain, (each, high))
@@ -171,7 +174,7 @@ def plane(
         corner = (max(x_domain[0], y_domain[0]), min(x_domain[1], y_domain[1]))
         levels += [{"panel": panel, "diagonal": end} for panel in panels for end in corner]
     several = len(drawn.series) > 1
-    drawn.rows += [{"series": drawn.series[0], **row} for row in levels]
+    drawn.add(levels)
     return drawn.spec(
         "plane",
         drawn.panels((), {}, under, each),
@@ -192,7 +195,7 @@ def plane(
         apart=not joined,
         edged=joined and several,
         faint=0.07 if several else 0.16,
-        named=any(row.get("name") for row in drawn.rows),
+        named=any(drawn.values("name")),
     )
 
 
@@ -211,12 +214,14 @@ def _named(rows: Sequence[Row], x: Sequence[float], y: Sequence[float], size: En
         at, long = (row["x"] - x[0]) * wide, text_width(row["name"]) + 12
         row["turned"] = at > size[0] / 2
         start, usual = at - long * row["turned"], (row["y"] - y[0]) * high + 8
-        steps = sorted(range(-12, 13), key=lambda step: (abs(step), step))
-        for place in (usual + 14 * step for step in steps):
-            beside = (placed for placed in taken if placed[0] == row["panel"] and abs(place - placed[3]) < 14)
-            if 7 <= place <= size[1] - 7 and not any(
-                start < placed[2] and placed[1] < start + long for placed in beside
-            ):
+        across = [
+            other
+            for panel, first, last, other in taken
+            if panel == row["panel"] and start < last and first < start + long
+        ]
+        for step in sorted(range(-12, 13), key=lambda step: (abs(step), step)):
+            place = usual + 14 * step
+            if 7 <= place <= size[1] - 7 and all(abs(place - other) >= 14 for other in across):
                 break
         else:
             place = usual
@@ -238,8 +243,8 @@ def grid(
     """
     drawn = Drawing(rows, width)
     lines, left = drawn.lines("row", 0.46 * width)
-    columns = list(dict.fromkeys(str(row["column"]) for row in drawn.rows))
-    longest = max(text_width(str(row.get("text", ""))) for row in drawn.rows) + 26
+    columns = list(dict.fromkeys(map(str, drawn.values("column"))))
+    longest = max(map(text_width, map(str, drawn.values("text")))) + 26
     each = min(max(92.0, longest) * len(columns), width - left - 16)
     each = each if named else high or 140.0
     keys = {
@@ -248,7 +253,7 @@ def grid(
     for row in drawn.rows:
         row["column"] = keys[str(row["column"])]
         row["shade"] = round(0.05 + 0.87 * min(1.0, max(0.0, row["value"])), 2)
-    panels = len({row["panel"] for row in drawn.rows})
+    panels = len(drawn.values("panel"))
     result = drawn.spec(
         "grid",
         drawn.panels((), {}, {}, width - left if named else each),
@@ -294,7 +299,7 @@ def columns(
         width: In pixels.
     """
     drawn = Drawing(rows, width)
-    panels = len({row["panel"] for row in drawn.rows})
+    panels = len(drawn.values("panel"))
     fit = beside or max(1, min(panels, (width - 10) // 160))
     each = min(320, (width - 10) / fit - 54)
     own = None if up else {"scale": {"y": "independent"}}

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from quaver.core.records import Estimate
-from quaver.core.rows import defined, of_measures, ranked
+from quaver.core.rows import at_levels, defined, grouped, having, levels_in, of_measures, ranked
 from quaver.report.charts.chart import (
     BARS,
     MOST_ROWS,
@@ -47,19 +47,16 @@ def label_shares(results: Results) -> Iterator[Figure]:
 
 def _shares(results: Results) -> Iterator[Figure]:
     """The shares of the labels prompt by prompt, a panel a label and a colour a model."""
-    every = [estimate for estimate in defined(results.main("label_shares")) if "variant" in estimate.cell]
-    shown = shares_shown(results)
+    every, shown = _of_prompts(results), shares_shown(results)
     if not shown:
         return
     title = "How often each label is given"
-    if results.grouping_factor and len({estimate.cell["variant"] for estimate in shown}) > 1:
+    if results.grouping_factor and len(levels_in(shown, "variant")) > 1:
         title += f", by {in_words(results.grouping_factor)}"
-    labels = {estimate.cell.get("label", "") for estimate in shown}
-    references = [
-        (value, f"gold {printed(value, percent=True)}", label)
-        for label, value in results.gold_shares.items()
-        if label in labels
-    ]
+    labels, references = levels_in(shown, "label"), []
+    for label, value in results.gold_shares.items():
+        if label in labels:
+            references.append((value, f"gold {printed(value, percent=True)}", label))
     whole = "all answers" if NO_LABEL in labels else "the answers with a label"
     gold = " Dashed: the share among the gold labels." if references else ""
     look = {**_SHARES, "axis": "share of answers", "references": references}
@@ -70,12 +67,7 @@ def _shares(results: Results) -> Iterator[Figure]:
         section="factors",
         title=title,
         subtitle=f"Share of each label among {whole} to a prompt. {BARS}{gold}"
-        + cut(
-            len(shown),
-            len(every),
-            "shares",
-            "of the most frequent labels and the first models",
-        ),
+        + cut(len(shown), len(every), "shares", "of the most frequent labels and the first models"),
         covers=("label_shares",),
         place=10,
     )
@@ -87,19 +79,15 @@ def shares_shown(results: Results) -> list[Estimate]:
     Labels beyond six are left to the CSV: those that are most frequent somewhere are kept. So are models that
     have no colour, and prompts for which there is no room.
     """
-    every = [estimate for estimate in defined(results.main("label_shares")) if "variant" in estimate.cell]
-    frequent = dict.fromkeys(estimate.cell.get("label", "") for estimate in reversed(ranked(every)))
-    labels = list(frequent)[:_MOST_LABELS]
-    models = results.models[:MOST_SERIES]
-    asked = dict.fromkeys(estimate.cell["variant"] for estimate in results.in_order(every))
-    variants = list(asked)[: MOST_ROWS // max(1, len(models))]
-    return [
-        estimate
-        for estimate in every
-        if estimate.cell.get("label", "") in labels
-        and estimate.cell["variant"] in variants
-        and estimate.cell.get("model") in (None, *models)
-    ]
+    every, models = _of_prompts(results), results.models[:MOST_SERIES]
+    labels = levels_in(reversed(ranked(every)), "label")[:_MOST_LABELS]
+    variants = levels_in(results.in_order(every), "variant")[: MOST_ROWS // max(1, len(models))]
+    return at_levels(every, label=labels, variant=variants, model=(None, *models))
+
+
+def _of_prompts(results: Results) -> list[Estimate]:
+    """Every share of a label under a prompt."""
+    return having(defined(results.main("label_shares")), "variant")
 
 
 def _factors(results: Results) -> Iterator[Figure]:
@@ -109,19 +97,15 @@ def _factors(results: Results) -> Iterator[Figure]:
     if not spans:
         return
     label = ranked(spans)[-1].cell["label"]
-    levels = [
-        estimate for estimate in of_measures(results.moved, "level_shares") if estimate.cell["label"] == label
-    ]
+    levels = at_levels(of_measures(results.moved, "level_shares"), label=label)
     drawn: list[Estimate] = []
-    known = dict.fromkeys(estimate.cell["factor"] for estimate in levels)
-    for factor in sorted(known, key=lambda factor: factor == "gold"):
-        own = ranked(estimate for estimate in levels if estimate.cell["factor"] == factor)
-        drawn += first_and_last(own, _SHOWN_LEVELS)
+    for factor in sorted(levels_in(levels, "factor"), key=lambda factor: factor == "gold"):
+        drawn += first_and_last(ranked(at_levels(levels, factor=factor)), _SHOWN_LEVELS)
     of = "no label" if label == NO_LABEL else f"“{results.label_name(label)}”"
     left_out = " Of many levels, the lowest and the highest are drawn." if len(drawn) < len(levels) else ""
-    moved = (
-        f"{in_words(span.cell['factor'])}, by {printed(span.number, percent=True)}" for span in ranked(spans)
-    )
+    moved = []
+    for span in ranked(spans):
+        moved.append(f"{in_words(span.cell['factor'])}, by {printed(span.number, percent=True)}")
     yield Figure(
         draw=partial(score_chart, drawn, results, as_given=True, axis="share of answers", **_SHARES),
         estimates=[*levels, *spans],
@@ -139,12 +123,9 @@ def _factors(results: Results) -> Iterator[Figure]:
 
 def reliability(results: Results) -> Iterator[Figure]:
     """How often answers are right by their confidence: a point for each bin, a panel for each cell."""
-    estimates = [
-        estimate for estimate in results.in_order(results.of("ece")) if estimate.details.get("curve")
-    ]
+    estimates = _with_curve(results.in_order(results.of("ece")))
     if len(estimates) > _MOST_CURVES:
-        estimates = of_measures(results.audit, "ece") or estimates
-    estimates = [estimate for estimate in defined(estimates) if estimate.details.get("curve")]
+        estimates = _with_curve(of_measures(results.audit, "ece") or estimates)
     if not estimates:
         return
     columns = varying(estimates)
@@ -173,11 +154,14 @@ def reliability(results: Results) -> Iterator[Figure]:
     )
 
 
+def _with_curve(estimates: list[Estimate]) -> list[Estimate]:
+    return [estimate for estimate in defined(estimates) if estimate.details.get("curve")]
+
+
 def conclusions(results: Results) -> Iterator[Figure]:
     """Each conclusion under every prompt, model, decoding and evaluator."""
     estimates = [estimate for estimate in results.estimates if estimate.measure.startswith("conclusion")]
-    for name in dict.fromkeys(estimate.cell.get("conclusion", "") for estimate in estimates):
-        about = [estimate for estimate in estimates if estimate.cell.get("conclusion", "") == name]
+    for name, about in grouped(estimates, lambda estimate: estimate.cell.get("conclusion", "")).items():
         single = [estimate for estimate in of_measures(about, "conclusion") if "verdict" in estimate.details]
         known = ranked(defined(single))
         if not known:

@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any
 
 from quaver.core.records import Estimate
-from quaver.core.rows import Presentation, cell_columns, defined
+from quaver.core.rows import Presentation, by_level, cell_columns, defined, grouped
 from quaver.report.charts.chart import cell_name
 from quaver.report.charts.forms import Reference, forest, mark
 from quaver.report.charts.specification import Row
@@ -72,11 +72,7 @@ def score_chart(
         "domain": _ends(shown, known),
         "references": _references(shown, known),
         "order": results.order(panel),
-        "names": {
-            estimate.cell.get(panel, ""): named(estimate, panel, results)
-            for estimate in known
-            if panel in estimate.cell
-        },
+        "names": {name: named(estimate, panel, results) for name, estimate in by_level(known, panel).items()},
     }
     return forest(rows, width=width, **(declared | look))
 
@@ -93,8 +89,10 @@ def _references(shown: Presentation, estimates: Sequence[Estimate]) -> list[Refe
     lines: list[Reference] = [] if shown.bar is None else [(shown.bar, f"dashed: {shown.bar:g}", None)]
     lines += [] if shown.null is None else [(shown.null, "", None)]
     for key, words in (("chance", "dashed: guessing"), ("majority", "the most frequent label")):
-        values = [estimate.details.get(key) for estimate in estimates]
-        if numbers := [value for value in values if isinstance(value, float)]:
+        numbers = [
+            estimate.details[key] for estimate in estimates if isinstance(estimate.details.get(key), float)
+        ]
+        if numbers:
             middle = median(numbers)
             lines.append((middle, f"{words} {printed(middle, percent=True)}", None))
     return lines
@@ -102,12 +100,12 @@ def _references(shown: Presentation, estimates: Sequence[Estimate]) -> list[Refe
 
 def _kinds(estimates: Sequence[Estimate]) -> dict[frozenset[str], str]:
     """Headings for estimates whose cells have different columns: what each kind holds fixed."""
-    kinds = list(dict.fromkeys(frozenset(estimate.cell) for estimate in estimates))
+    kinds = grouped(estimates, lambda estimate: frozenset(estimate.cell))
     if len(kinds) < 2:
         return {}
     common, order, headings = frozenset.intersection(*kinds), cell_columns(estimates), {}
     for kind in kinds:
-        fixed = [column for column in order if column in kind - common]
+        fixed = sorted(kind - common, key=order.index)
         headings[kind] = f"within one {' and '.join(map(in_words, fixed))}" if fixed else "over all"
     return headings
 

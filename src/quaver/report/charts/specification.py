@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any, Final
 
+from quaver.core.rows import grouped
 from quaver.report.page_words import one_line, shortened
 
 FORMS: Final[Mapping[str, Any]] = json.loads(Path(__file__).with_name("forms.json").read_text("utf-8"))
@@ -54,28 +56,41 @@ def filled(template: Any, values: Mapping[str, Any]) -> Any:
     if isinstance(template, str):
         return values.get(template[1:]) if template.startswith("$") else template
     if isinstance(template, list):
-        kept = (
-            part for part in template if not isinstance(part, dict) or values.get(str(part.get("when")), True)
-        )
-        return [filled(part, values) for part in kept]
+        parts = []
+        for part in template:
+            if not isinstance(part, dict) or values.get(str(part.get("when")), True):
+                parts.append(filled(part, values))
+        return parts
     if not isinstance(template, dict):
         return template
-    pairs = ((key, part, filled(part, values)) for key, part in template.items() if key != "when")
-    optional = ("axis", "title", "legend")  # which are switched off by null
-    return {key: new for key, old, new in pairs if new is not None or old is None or key in optional}
+    entries = {}
+    for key, part in template.items():
+        new = filled(part, values)
+        if new is not None or part is None or key in ("axis", "title", "legend"):  # null switches these off
+            entries[key] = new
+    entries.pop("when", None)
+    return entries
 
 
 class Drawing:
     """One chart on its way to a specification."""
 
     def __init__(self, rows: Iterable[Mapping[str, Any]], width: int, order: Sequence[str] = ()) -> None:
-        self.rows = [{key: _printable(value) for key, value in row.items()} for row in rows]
-        for row in self.rows:
-            row.setdefault("panel", "")
-            row.setdefault("series", "")
+        self.rows: list[Row] = []
+        for row in rows:
+            printable = {key: _printable(value) for key, value in row.items()}
+            self.rows.append({"panel": "", "series": "", **printable})
         self.width = width
-        self.series = list(dict.fromkeys([*map(_printable, order), *(row["series"] for row in self.rows)]))
+        self.series = list(dict.fromkeys([*map(_printable, order), *self.values("series")]))
         self.whole: dict[str, str] = {}
+
+    def values(self, key: str) -> list[Any]:
+        """What the rows have under a key, in order of appearance."""
+        return list(dict.fromkeys(row.get(key, "") for row in self.rows))
+
+    def add(self, lines: Iterable[Row]) -> None:
+        """Add rows that are no data, such as the lines to compare with."""
+        self.rows += [{"series": self.series[0], **row} for row in lines]
 
     def short(self, name: object, width: float) -> str:
         """A name in its room, of which the page shows the whole."""
@@ -86,45 +101,47 @@ class Drawing:
 
     def lines(self, key: str, room: float) -> tuple[list[str], float]:
         """Give each row its line, by its group and a key; the lines, and how wide their names are."""
-        groups = dict.fromkeys(row.get("group", "") for row in self.rows)
         result: list[str] = []
-        for at, group in enumerate(groups):
+        widest = 0.0
+        for at, (group, own) in enumerate(grouped(self.rows, lambda row: row.get("group", "")).items()):
             if group:
                 result.append(f"#{at}{BREAK}{self.short(group, room)}")
-            own = [row for row in self.rows if row.get("group", "") == group and key in row]
-            for index, name in enumerate(dict.fromkeys(str(row[key]) for row in own)):
-                line = f"{at}.{index}{BREAK}{self.short(name, room)}"
-                result.append(line)
-                for row in own:
-                    if str(row[key]) == name:
-                        row["line"] = line
-        wide = (text_width(line.partition(BREAK)[2]) * (_BOLD if line[0] == "#" else 1.0) for line in result)
-        return result, max(wide) / _SURE + 8
+                widest = max(widest, _BOLD * text_width(result[-1].partition(BREAK)[2]))
+            named = grouped((row for row in own if key in row), lambda row: str(row[key]))
+            for index, (name, rows) in enumerate(named.items()):
+                short = self.short(name, room)
+                result.append(f"{at}.{index}{BREAK}{short}")
+                widest = max(widest, text_width(short))
+                for row in rows:
+                    row["line"] = result[-1]
+        return result, widest / _SURE + 8
 
     def panels(self, order: Sequence[str], names: Names, under: Names, room: float) -> list[str]:
         """Give each row its panel's heading, of one or two lines; the headings in their order."""
-        there = list(dict.fromkeys(row["panel"] for row in self.rows))
+        there, result = self.values("panel"), {}
         there.sort(key=lambda name: order.index(name) if name in order else len(order))
-        result = {}
         for index, name in enumerate(there):
             first, second = names.get(name, name), under.get(name, "")
             head, dot, last = first.rpartition(" · ")
             if dot:  # its last part stands on the second line
                 first, second = head, f"{last}, {second}" if second else last
-            lines = [self.short(first, room), self.short(second, room + 8)]
-            result[name] = BREAK.join([str(index), *(line for line in lines if line)])
+            lines = self.short(first, room), self.short(second, room + 8)
+            result[name] = BREAK.join(filter(None, (str(index), *lines)))
         for row in self.rows:
             row["panel"] = result[row["panel"]]
         return list(result.values())
 
     def spec(self, form: str, panels: Sequence[str], **values: Any) -> Spec:
         """The form's specification with these values."""
+        left_out = {"offset"} if len(self.series) < 2 else set()
+        if not any(self.values("about")):
+            left_out.add("about")
         for row in self.rows:
             if row.get("about"):
                 row["about"] = f"{BREAK}{row['about']}"
-        named = [name for name in self.series if name]
+        named, several = list(filter(None, self.series)), len(self.series)
         longest = max(map(text_width, named), default=0.0) + 40
-        inks = [DATA[index % len(DATA)] for index in range(len(self.series))]
+        inks = _in_turn(DATA, several)
         legend = {
             "title": None,
             "values": named,
@@ -139,14 +156,11 @@ class Drawing:
             "series": self.series,
             "inks": inks,
             "fills": [ink if index % 2 == 0 else PAPER for index, ink in enumerate(inks)],
-            "shapes": [_SHAPES[index % len(_SHAPES)] for index in range(len(self.series))],
-            "widths": [1.8 + 1.2 * (len(inks) - 1 - index) * (len(inks) < 5) for index in range(len(inks))],
+            "shapes": _in_turn(_SHAPES, several),
+            "widths": [1.8 + 1.2 * after * (several < 5) for after in reversed(range(several))],
             "legend": legend if len(named) > 1 else None,
         }
         values["headed"] = any(BREAK in heading for heading in panels)
-        left_out = {"offset"} if len(self.series) < 2 else set()
-        if not any(row.get("about") for row in self.rows):
-            left_out.add("about")
         for part in _PARTS:
             if part not in left_out:
                 values[part] = filled(FORMS[part], values)
@@ -154,6 +168,11 @@ class Drawing:
             return dict(filled(FORMS[form], values))
         values["spec"] = filled(FORMS[form], values)
         return dict(filled(FORMS["facet"], values))
+
+
+def _in_turn(looks: Sequence[str], count: int) -> list[str]:
+    """As many looks, the first ones again after the last."""
+    return list(islice(cycle(looks), count))
 
 
 def _printable(value: Any) -> Any:
@@ -174,7 +193,9 @@ def wrapped(text: str, width: float, size: float) -> list[str]:
 
 def stacked(*specs: Spec) -> Spec:
     """Specifications below each other."""
-    names = {short: whole for spec in specs for short, whole in spec.pop("usermeta")["names"].items()}
+    names: dict[str, str] = {}
+    for spec in specs:
+        names |= spec.pop("usermeta")["names"]
     return {"vconcat": list(specs), "usermeta": {"names": names}}
 
 

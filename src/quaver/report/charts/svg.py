@@ -54,30 +54,15 @@ _SVG = "http://www.w3.org/2000/svg"
 _COLOURS = {INK: "ink", SOFT: "soft", "#dddddd": "rule", PAPER: "paper"} | {
     colour: f"data-{index}" for index, colour in enumerate(DATA)
 }
-_PLACES = frozenset(["d", "transform", "x", "y", "x1", "x2", "y1", "y2", "width", "height"])
-_KEPT = _PLACES | {
-    *[
-        "dy",
-        "cx",
-        "cy",
-        "r",
-        "rx",
-        "ry",
-        "viewBox",
-        "clip-path",
-        "id",
-        "fill",
-        "fill-opacity",
-        "opacity",
-        "stroke",
-        "stroke-opacity",
-    ],
-    *["stroke-width", "stroke-dasharray", "stroke-miterlimit", "stroke-linecap"],
-    *["text-anchor", "font-size", "font-weight", "font-style"],
-}
-_DRAWN = frozenset(
-    ["svg", "g", "path", "rect", "line", "text", "tspan", "circle", "defs", "clipPath", "title"]
-)
+_NUMBERS = "d transform x y x1 x2 y1 y2 width height"
+_LOOKS = """
+    dy cx cy r rx ry viewBox clip-path id fill fill-opacity opacity stroke stroke-opacity stroke-width
+    stroke-dasharray stroke-miterlimit stroke-linecap text-anchor font-size font-weight font-style
+"""
+_ELEMENTS = "svg g path rect line text tspan circle defs clipPath title"
+_PLACES = frozenset(_NUMBERS.split())
+_KEPT = _PLACES.union(_LOOKS.split())
+_DRAWN = frozenset(_ELEMENTS.split())
 _VIEW = re.compile(r'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 _LONG = re.compile(r"(\.\d\d)\d+")
 _URL = re.compile(r"url\(#([\w-]+)\)")

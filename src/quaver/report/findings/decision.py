@@ -21,7 +21,7 @@ from jinja2 import StrictUndefined
 from jinja2.sandbox import SandboxedEnvironment
 
 from quaver.core.records import Estimate
-from quaver.core.rows import of_measures
+from quaver.core.rows import at_levels, having, levels_in, of_measures
 from quaver.report.findings.judged_model import (
     BAR,
     BEYOND,
@@ -156,23 +156,18 @@ def recommendations(
 
 def wrong_groups(estimates: Sequence[Estimate]) -> list[Estimate]:
     """The groups whose labels surely go wrong, model by model."""
-    return [
-        estimate
-        for estimate in parts_that_are("excepted", estimates, *OF_GROUPS)
-        if "variant" not in estimate.cell
-    ]
+    return at_levels(parts_that_are("excepted", estimates, *OF_GROUPS), variant=(None,))
 
 
 def _but_for_groups(whole: Recommendation, estimates: Sequence[Estimate]) -> Recommendation | None:
     """What is recommended for the texts outside groups that go wrong, where their labels may be used."""
     if whole.reason == "reading":
         return None
-    own = [estimate for estimate in estimates if estimate.cell.get("model") == whole.model]
-    elsewhere = [
-        replace(estimate, measure=estimate.measure.removeprefix(ELSEWHERE))
-        for estimate in own
-        if estimate.measure.startswith(ELSEWHERE)
-    ]
+    own, elsewhere = at_levels(estimates, model=whole.model), []
+    for estimate in own:
+        name = estimate.measure.removeprefix(ELSEWHERE)
+        if name != estimate.measure:
+            elsewhere.append(replace(estimate, measure=name))
     if not elsewhere:
         return None
     (labels, *_) = judged_models(elsewhere)
@@ -230,7 +225,7 @@ def _said(labels: JudgedModel, rule: Rule) -> Recommendation:
 def _qualified(labels: JudgedModel, recommendation: Recommendation) -> Recommendation:
     """A recommendation with its exceptions, and what it does not vouch for."""
     prompt = recommendation.prompt if recommendation.reason != "only prompt" else ""
-    parts = [part for part in labels.parts if part.cell.get("variant", "") == prompt]
+    parts = at_levels(labels.parts, variant=prompt or (None, ""))
     if not prompt:
         parts += of_measures(labels.parts, *OF_PROMPTS)
     exceptions = _exceptions(parts)
@@ -247,7 +242,7 @@ def _qualified(labels: JudgedModel, recommendation: Recommendation) -> Recommend
 
 def _but_for_parts(recommendation: Recommendation, estimates: Sequence[Estimate]) -> Recommendation:
     """A recommendation not to use labels, or of one who cannot tell, with the parts that go wrong."""
-    named = [part for part in estimates if "group" in part.cell]
+    named = having(estimates, "group")
     if recommendation.reason in ("unclear gold", "unclear"):
         named += of_measures(estimates, *OF_LABELS, "class_found")
     is_about = named and recommendation.reason in ("wrong", "unclear gold", "unclear")
@@ -265,13 +260,12 @@ def _missing(labels: JudgedModel, parts: Sequence[Estimate]) -> list[Estimate]:
 def _exceptions(parts: Sequence[Estimate]) -> list[Estimate]:
     """What is surely not to be used; a class of a group only where neither by itself is named."""
     exceptions = parts_that_are("excepted", parts)
-    labels = {part.cell["label"] for part in of_measures(exceptions, "class_found")}
+    labels = levels_in(of_measures(exceptions, "class_found"), "label")
     groups = set(map(_group, of_measures(exceptions, *OF_GROUPS)))
-    return [
-        part
-        for part in exceptions
-        if part.measure != "group_class_found" or not (part.cell["label"] in labels or _group(part) in groups)
-    ]
+    for part in of_measures(exceptions, "group_class_found"):
+        if part.cell["label"] in labels or _group(part) in groups:
+            exceptions.remove(part)
+    return exceptions
 
 
 def _unsure(parts: Sequence[Estimate], estimates: Sequence[Estimate]) -> list[Estimate]:
@@ -283,7 +277,7 @@ def _next_after(estimates: Sequence[Estimate]) -> NextStep:
     """What to do about the exceptions."""
     if of_measures(estimates, *OF_LABELS, "class_found"):
         return "define the classes"
-    return "read the groups" if any("group" in part.cell for part in estimates) else "leave the prompts out"
+    return "read the groups" if having(estimates, "group") else "leave the prompts out"
 
 
 def _group(part: Estimate) -> tuple[str, str]:

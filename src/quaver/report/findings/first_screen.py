@@ -6,14 +6,13 @@ What stands on it is a document, which one template (``templates/first_screen.ht
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import accumulate
 from typing import Any, Final
 
 from markupsafe import Markup
 
 from quaver.core.number_format import percent, rounded
 from quaver.core.records import Estimate
-from quaver.core.rows import of_measures
+from quaver.core.rows import at_levels, of_measures
 from quaver.report.estimate_index import Results
 from quaver.report.findings.prompt_rows import bar, dotted, prompt_rows
 from quaver.report.findings.quality import quality, severity
@@ -69,19 +68,19 @@ def first_screen(
         percent of the answers were read how.
     """
     gate = quality([*results.audit, *results.estimates])
-    serious = [issue for issue in gate.issues if severity(issue) != "note"]
     known = {(finding.model, _SAID.get(finding.reason)) for finding in recommendations}
-    stopped = {issue.cell["model"] for issue in serious if severity(issue) == "stop"}
-    named = {
-        finding.model: finding.prompt if finding.reason == "best prompt" else ""
-        for finding in (best, *recommendations)
-    }
-    prompts = [
-        shown
-        for model_and_prompt in named.items()
-        if (shown := prompt_rows(results, *model_and_prompt))["rows"]
-    ]
-    measure, written = _WHOLE[prompts[0]["kind"] if prompts else "modal label"]
+    alarms, stopped, named = list[str](), set[str](), dict[str, str]()
+    for issue in gate.issues:
+        model, degree = issue.cell["model"], severity(issue)
+        if degree == "stop":
+            stopped.add(model)
+        if degree != "note" and (model, issue.measure) not in known:
+            alarms.append(_alarm(issue, len(gate.models) > 1))
+    for finding in (best, *recommendations):
+        named[finding.model] = finding.prompt if finding.reason == "best prompt" else ""
+    prompts = [prompt_rows(results, *model_and_prompt) for model_and_prompt in named.items()]
+    shown = [rows for rows in prompts if rows["rows"]]
+    measure, written = _WHOLE[shown[0]["kind"] if shown else "modal label"]
     return {
         "name": results.name,
         **said,
@@ -89,14 +88,10 @@ def first_screen(
             _badge(results, finding, badges, len(recommendations) > 1)
             for finding in recommendations[:_MOST_BADGES]
         ],
-        "alarms": [
-            _alarm(issue, len(gate.models) > 1)
-            for issue in serious
-            if (issue.cell["model"], issue.measure) not in known
-        ],
+        "alarms": alarms,
         "stopped": stopped >= {*gate.models} != set(),
         "apart": departures(results.lock),
-        "prompts": prompts,
+        "prompts": shown,
         "read": _read(of_measures(results.audit, "reader_disagreement"), best.model),
         "whole": dotted(best.known(measure), 0.0, written),
         "fields": [],
@@ -131,15 +126,17 @@ def _badge(
 
 def _read(readers: Sequence[Estimate], model: str) -> list[dict[str, Any]]:
     """How many percent of a model's answers are a label alone, one among other words, several."""
-    reader = next((reader for reader in readers if reader.cell["model"] == model and reader.n), None)
+    reader = next((reader for reader in at_levels(readers, model=model) if reader.n), None)
     if reader is None:
         return []
     alone, several = reader.details["alone"] / reader.n, reader.details["several"] / reader.n
-    kinds = {"a label alone": (6, alone), "other words too": (5, 1 - alone - several)}
-    kinds["several labels"] = 3, several
-    ends = [0.0, *accumulate(share for _, share in kinds.values())]
-    of_kinds = zip(kinds.items(), ends, strict=False)
-    return [bar(place, name, at, share) for (name, (place, share)), at in of_kinds if share > 0]
+    kinds = (6, "a label alone", alone), (5, "other words too", 1 - alone - several)
+    at, bars = 0.0, []
+    for place, name, share in (*kinds, (3, "several labels", several)):
+        if share > 0:
+            bars.append(bar(place, name, at, share))
+        at += share
+    return bars
 
 
 def screen_html(screen: Mapping[str, Any], *, styled: bool = False) -> Markup:

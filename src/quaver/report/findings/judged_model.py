@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, NamedTuple
 from quaver.core.annotations import FIELD
 from quaver.core.column_names import in_words
 from quaver.core.records import Estimate
-from quaver.core.rows import defined, of_measures
+from quaver.core.rows import at_levels, defined, of_measures
 from quaver.report.findings.quality import quality
 
 Correctness = Literal["right", "as good as coders", "wrong", "biased", "unclear", "unknown"]
@@ -79,7 +79,7 @@ class JudgedModel(NamedTuple):
     @classmethod
     def of(cls, model: str, estimates: Sequence[Estimate]) -> JudgedModel:
         """What some estimates say of a model."""
-        own = [estimate for estimate in estimates if estimate.cell.get("model", model) == model]
+        own = at_levels(estimates, model=(None, model))
         known = {
             estimate.measure: estimate
             for estimate in own
@@ -113,7 +113,7 @@ class JudgedModel(NamedTuple):
     @property
     def top(self) -> Estimate | None:
         """The shift to speak of: that of the factor, else the largest that goes further than chance."""
-        own = (shift for shift in self.shifts if shift.cell["factor"] == self.factor)
+        own = iter(at_levels(self.shifts, factor=self.factor))
         return next(own, max(self.clear, key=lambda shift: shift.number, default=None))
 
     @property

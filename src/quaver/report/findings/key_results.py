@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 
 from quaver.core.number_format import count, percent, rounded, with_interval
 from quaver.core.records import Estimate
-from quaver.core.rows import Section, defined
+from quaver.core.rows import Section, at_levels, by_level, defined, levels_in, of_measures
 from quaver.report.estimate_index import NO_LABEL, Results
 from quaver.report.findings.judged_model import STEADY
 from quaver.report.findings.quality import Quality, quality
@@ -52,11 +52,9 @@ def quality_lines(quality: Quality) -> list[str]:
     ['30% [20% to 40%] of the calls ended in an error (30 of 100).']
     """
     say = phrases("quality.txt", RANGE=_RANGE, percent=percent, rounded=rounded)
-    several = len(quality.models) > 1
-    lines = [
-        say(issue.measure, issue, f" of “{issue.cell['model']}”" if several else "")
-        for issue in quality.issues
-    ]
+    several, lines = len(quality.models) > 1, []
+    for issue in quality.issues:
+        lines.append(say(issue.measure, issue, f" of “{issue.cell['model']}”" if several else ""))
     return lines + [say("clusters", cluster) for cluster in quality.clusters]
 
 
@@ -75,21 +73,18 @@ def coder_sentences(results: Results) -> list[Markup]:
 
     def pooled(measure: str) -> list[Estimate]:
         """A measure's estimates over all prompts, from the first evaluator's labels."""
-        return [
-            estimate
-            for estimate in results.in_order(defined(results.anywhere(measure)))
-            if "variant" not in estimate.cell and estimate.cell.get("evaluator") in first
-        ]
+        estimates = results.in_order(defined(results.anywhere(measure)))
+        return at_levels(estimates, variant=(None,), evaluator=first)
 
-    gaps = [gap for gap in pooled("coder_agreement_gap") if gap.cell.get("coder") == _ALL]
-    several = len({gap.cell.get("model") for gap in gaps}) > 1
-    sentences = [
-        say("gap", gap, f"“{gap.cell['model']}”" if several and "model" in gap.cell else "the model")
-        for gap in gaps
-    ]
-    means = {str(estimate.cell): estimate for estimate in pooled("alternative_annotator")}
+    gaps, sentences = at_levels(pooled("coder_agreement_gap"), coder=_ALL), list[Markup]()
+    several = len(levels_in(gaps, "model")) > 1
+    for gap in gaps:
+        model = f"“{gap.cell['model']}”" if several and "model" in gap.cell else "the model"
+        sentences.append(say("gap", gap, model))
+    means = pooled("alternative_annotator")
     for won in pooled("alternative_annotator_won"):
-        sentences.append(say("replacement", won, means[str(won.cell)]))
+        mean = next(mean for mean in means if mean.cell == won.cell)
+        sentences.append(say("replacement", won, mean))
     return sentences
 
 
@@ -99,20 +94,17 @@ def _conclusions(results: Results) -> Iterator[Markup]:
     for name, estimate in list(true.items())[:FEW]:
         yield Markup("“{}” {}.").format(name, in_true_labels(estimate))
     single = results.of("conclusion")
-    names = list(dict.fromkeys(estimate.cell["conclusion"] for estimate in single))
+    names = levels_in(single, "conclusion")
     for name in names[:FEW]:
-        verdicts = [estimate.details["verdict"] for estimate in single if estimate.cell["conclusion"] == name]
+        verdicts = [estimate.details["verdict"] for estimate in at_levels(single, conclusion=name)]
         again = len(names) == 1 and bool(true)
         yield _say(results)("conclusion", name, verdicts.count("holds"), len(verdicts), again)
 
 
 def corrected_conclusions(estimates: Iterable[Estimate]) -> dict[str, Estimate]:
     """The estimate of each conclusion that is about the true labels, by the conclusion's name."""
-    return {
-        estimate.cell["conclusion"]: estimate
-        for estimate in reversed(list(estimates))
-        if estimate.measure == "conclusion_corrected" and "model" not in estimate.cell
-    }
+    corrected = at_levels(of_measures(estimates, "conclusion_corrected"), model=(None,))
+    return by_level(reversed(corrected), "conclusion")
 
 
 def corrected_totals(estimates: Iterable[Estimate]) -> list[str]:

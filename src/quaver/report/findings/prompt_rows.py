@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from quaver.core.number_format import alike, percent, rounded, span
 from quaver.core.records import Estimate
-from quaver.core.rows import defined, of_measures
+from quaver.core.rows import at_levels, by_level, defined, of_measures
 from quaver.core.variant_display import changes, marked_messages
 from quaver.report.estimate_index import Results
 from quaver.report.findings.judged_model import OF_PROMPTS
@@ -50,41 +50,35 @@ def prompt_rows(results: Results, model: str, named: str = "") -> dict[str, Any]
         ``kind``: of what the values are (`_KINDS`); ``texts``: of how many texts;
         ``axis``: its ends; ``legend``: the labels' names.
     """
-    own = [
-        estimate
-        for estimate in results.audit
-        if estimate.cell.get("model") == model and "variant" in estimate.cell
-    ]
-    shown = {estimate.cell["variant"]: estimate for estimate in of_measures(own, "prompt_unlabelled")}
-    of_kinds = {kind: [*defined(of_measures(own, measure))] for measure, kind in _KINDS.items()}
-    kind = next((kind for kind, estimates in of_kinds.items() if estimates), "modal label")
-    values = {estimate.cell["variant"]: estimate for estimate in of_kinds[kind]}
+    own = at_levels(results.audit, model=model)
+    shown = by_level(of_measures(own, "prompt_unlabelled"), "variant")
+    values, kind = dict[str, Estimate](), "modal label"
+    for measure, column in _KINDS.items():
+        if values := by_level(defined(of_measures(own, measure)), "variant"):
+            kind = column
+            break
     written = rounded if kind == "agreement" else percent
     lows = [estimate.number if estimate.low is None else estimate.low for estimate in values.values()]
     least = max(0.0, min(5, floor(10 * min(lows, default=0.0))) / 10)
-    gaps = {estimate.cell["variant"]: estimate for estimate in of_measures(own, *OF_PROMPTS)}
+    gaps = by_level(of_measures(own, *OF_PROMPTS), "variant")
     legend = _legend(results, shown.values())
     groups: dict[str, list[dict[str, Any]]] = {"bad": [], "named": [], "": [], "good": []}
     for variant in results.variants:
-        if variant["id"] in shown:
-            row = _row(
-                results, variant, shown[variant["id"]], values.get(variant["id"]), legend, (least, written)
-            )
-            tone = _tone(gaps.get(variant["id"]))
-            groups["named" if variant["id"] == named else tone].append(row | {"tone": tone})
+        name = variant["id"]
+        if name in shown:
+            row = _row(results, variant, shown[name], values.get(name), legend, (least, written))
+            tone = _tone(gaps.get(name))
+            groups["named" if name == named else tone].append(row | {"tone": tone})
     worst = sorted(groups["bad"], key=lambda row: row["number"])[:_MOST_APART]
     rest = [row for row in groups[""] + groups["bad"] + groups["good"] if row not in worst]
-    rows = [
-        *worst,
-        *groups["named"],
-        *(first | _alike(others, written) for first, *others in _say_the_same(rest)),
-    ]
-    n = max((estimate.n for estimate in values.values()), default=0)
+    rows = [*worst, *groups["named"]]
+    for first, *others in _say_the_same(rest):
+        rows.append(first | _alike(others, written))
     return {
         "model": model,
         "rows": rows,
         "kind": kind,
-        "texts": n,
+        "texts": max((estimate.n for estimate in values.values()), default=0),
         "item": results.word,
         "axis": (written(least), written(1.0)),
         "legend": [{"name": name, "place": place} for place, name in enumerate(legend.values())],
@@ -179,8 +173,10 @@ def _first_line(variant: Mapping[str, Any]) -> str:
 
 def _legend(results: Results, shown: Iterable[Estimate]) -> dict[str, str]:
     """The names of the labels that are given by their codes, in the label set's order; others are one."""
-    given = {code for estimate in shown for code, share in estimate.details["labels"].items() if share > 0}
-    names = {code: results.label_name(code) for code in results.label_names if code in given}
+    given = set[str]()
+    for estimate in shown:
+        given |= {code for code, share in estimate.details["labels"].items() if share > 0}
+    names = {code: name for code, name in results.label_names.items() if code in given}
     if len(names) <= _MOST_LABELS:
         return names
     return dict([*names.items()][: _MOST_LABELS - 1]) | {_OTHERS: f"{len(names) - _MOST_LABELS + 1} others"}

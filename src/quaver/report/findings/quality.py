@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from quaver.core.records import Estimate
-from quaver.core.rows import Rows, defined, of_measures, short_lines
+from quaver.core.rows import Rows, by_level, defined, levels_in, of_measures, short_lines
 
 ISSUES: Final = ("failed_calls", "unlabelled_answers", "truncated_answers")
 _HALF: Final = 0.5
@@ -20,12 +20,10 @@ def clusters(estimates: Iterable[Estimate]) -> tuple[Estimate, ...]:
     Each is an intraclass correlation; its column is what to declare as the study's group, or
     ``near_duplicates``. Intervals over the groups are wider, by about the root of its design effect.
     """
-    real = {
-        estimate.cell["column"]: estimate
-        for estimate in of_measures(estimates, "item_clusters")
-        if estimate.details.get("clustered")
-    }  # the audit's and the study's own are the same
-    return tuple(sorted(real.values(), key=lambda estimate: -float(estimate.details["effect"])))
+    screened = of_measures(estimates, "item_clusters")
+    real = [estimate for estimate in screened if estimate.details.get("clustered")]
+    once = by_level(real, "column").values()  # the audit's and the study's own are the same
+    return tuple(sorted(once, key=lambda estimate: -float(estimate.details["effect"])))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +47,11 @@ class Quality(Rows):
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each issue: its kind, model, severity and share, with the share's interval."""
-        return [
-            {
-                "kind": issue.measure,
-                "model": issue.cell["model"],
-                "severity": severity(issue),
-                "share": issue.value,
-                "low": issue.low,
-                "high": issue.high,
-            }
-            for issue in self.issues
-        ]
+        rows = []
+        for issue in self.issues:
+            about = {"kind": issue.measure, "model": issue.cell["model"], "severity": severity(issue)}
+            rows.append({**about, "share": issue.value, "low": issue.low, "high": issue.high})
+        return rows
 
 
 def quality(estimates: Iterable[Estimate]) -> Quality:
@@ -71,7 +63,7 @@ def quality(estimates: Iterable[Estimate]) -> Quality:
     """
     estimates = list(estimates)
     known = of_measures(defined(estimates), *ISSUES)
-    models = tuple(dict.fromkeys(estimate.cell["model"] for estimate in known))
+    models = tuple(levels_in(known, "model"))
     noted = [estimate for estimate in known if estimate.number >= _NOTED]
     issues = tuple(sorted(noted, key=lambda estimate: models.index(estimate.cell["model"])))
     return Quality(issues, models, clusters(estimates))

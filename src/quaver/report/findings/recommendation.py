@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 from quaver.core.records import Estimate
-from quaver.core.rows import of_measures
+from quaver.core.rows import levels_in, of_measures
 from quaver.report.findings.judged_model import Correctness, JudgedModel
 
 Recommended = Literal["use", "use except for", "use one prompt only", "do not use", "cannot tell"]
@@ -143,12 +143,12 @@ class Recommendation:
     @property
     def labels(self) -> tuple[str, ...]:
         """The codes of labels that are not to be used where they are given."""
-        return tuple(estimate.cell["label"] for estimate in of_measures(self.exceptions, *OF_LABELS))
+        return tuple(levels_in(of_measures(self.exceptions, *OF_LABELS), "label"))
 
     @property
     def missed(self) -> tuple[str, ...]:
         """The codes of classes whose texts often have another label."""
-        return tuple(estimate.cell["label"] for estimate in of_measures(self.exceptions, "class_found"))
+        return tuple(levels_in(of_measures(self.exceptions, "class_found"), "label"))
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -159,7 +159,7 @@ class Recommendation:
     def prompts(self) -> tuple[str, ...]:
         """The variants whose labels are not to be used."""
         measures = "prompt_worse", "prompt_apart"
-        return tuple(estimate.cell["variant"] for estimate in of_measures(self.exceptions, *measures))
+        return tuple(levels_in(of_measures(self.exceptions, *measures), "variant"))
 
     @property
     def groups(self) -> tuple[tuple[str, str], ...]:

@@ -9,6 +9,7 @@ import shlex
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ import polars as pl
 
 from quaver.core.number_format import enumeration, rounded
 from quaver.core.records import Estimate
-from quaver.core.rows import Rows, of_measures
+from quaver.core.rows import Rows, at_levels, grouped, of_measures
 from quaver.report.decoding_words import temperature_sent
 from quaver.report.estimate_index import NO_LABEL, Results
 from quaver.report.findings.decision import recommendations
@@ -108,15 +109,12 @@ class Card(Rows):
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each model: what to do with its labels, with which prompt, and what to do next."""
-        return [
-            {
-                "model": recommendation.model,
-                "recommendation": recommendation.kind,
-                "prompt": recommendation.prompt,
-                "reason": recommendation.reason,
-            }
-            for recommendation in self.recommendations
-        ]
+        rows = []
+        for of in self.recommendations:
+            rows.append(
+                {"model": of.model, "recommendation": of.kind, "prompt": of.prompt, "reason": of.reason}
+            )
+        return rows
 
     def _repr_html_(self) -> str:
         return str(screen_html(self.screen, styled=True))
@@ -124,30 +122,20 @@ class Card(Rows):
 
 def card(results: Results) -> Card:
     """The card of a study."""
-    places = {model: index for index, model in enumerate(results.models)}
-    advised = sorted(
-        recommendations([*results.audit, *results.estimates], results.families),
-        key=lambda recommendation: places.get(recommendation.model, len(places)),
-    )
-    if unanswered(results):  # the answers that are missing may be all that it takes
-        advised = [
-            replace(recommendation, next_step="run")
-            if recommendation.kind == "cannot tell"
-            else recommendation
-            for recommendation in advised
-        ]
+    order, advised = results.models, []
+    for recommendation in recommendations([*results.audit, *results.estimates], results.families):
+        if recommendation.kind == "cannot tell" and unanswered(results):
+            recommendation = replace(recommendation, next_step="run")  # its answers may be all that it takes
+        advised.append(recommendation)
+    advised.sort(key=lambda of: [*order, of.model].index(of.model))
     return _Said(results, advised).card()
 
 
 def best_of(recommendations: Sequence[Recommendation]) -> Recommendation:
     """The recommendation for the model whose labels can best be used; with fields, that of the worst."""
-    fields: dict[str, list[Recommendation]] = {}
-    for recommendation in recommendations:
-        fields.setdefault(recommendation.field, []).append(recommendation)
-    best = {
-        field: min(some, key=lambda recommendation: _BEST.index(recommendation.kind))
-        for field, some in fields.items()
-    }
+    best: dict[str, Recommendation] = {}
+    for name, some in grouped(recommendations, lambda recommendation: recommendation.field).items():
+        best[name] = min(some, key=lambda recommendation: _BEST.index(recommendation.kind))
     return best[worst_first(best)[0]]
 
 
@@ -213,11 +201,10 @@ class _Said:
 
     def _worst(self) -> str:
         """The prompt that surely does worst, where the verdict does not name it anyway."""
-        gaps = of_measures(self.results.audit, *OF_PROMPTS)
-        own = [gap for gap in gaps if gap.cell.get("model") == self.best.model]
-        worse = [estimate for estimate in own if estimate.low is not None and estimate.low > 0]
-        worst = max(worse, key=lambda estimate: estimate.number, default=None)
-        known = worst is None or worst.cell in [exception.cell for exception in self.best.exceptions]
+        gaps = at_levels(of_measures(self.results.audit, *OF_PROMPTS), model=self.best.model)
+        worse = [gap for gap in gaps if gap.low is not None and gap.low > 0]
+        worst = max(worse, key=lambda gap: gap.number, default=None)
+        known = worst is None or any(worst.cell == exception.cell for exception in self.best.exceptions)
         return "" if known else _sentence(self._say("beside", worst))
 
     def _misread(self) -> Iterator[str]:
@@ -227,16 +214,13 @@ class _Said:
             if recommendation.reason != "reading" or readers is None:
                 continue
             for example in readers.details["examples"]:
-                read, marked = (
-                    "no label" if example[side] is None else self._label(example[side])
-                    for side in ("read", "marked")
-                )
+                read, marked = self._label(example["read"]), self._label(example["marked"])
                 yield f"{quoted(example['item'])}, read as {read}, marked as {marked}: {example['text']}"
 
     def _next_step(self) -> str:
         """What to do next, for the model whose labels can best be used."""
         examples = self._examples() if self.best.next_step == "define the classes" else []
-        classes = [self._label(code) for code in self.best.classes]
+        classes = list(map(self._label, self.best.classes))
         left = unanswered(self.results), _awaited(self.results)
         return self._say("next_step", self.best, *left, classes, examples, self._command())
 
@@ -248,7 +232,7 @@ class _Said:
         gold, label = (pl.col(name).cast(pl.String) for name in ("gold", "label"))
         of_class = gold.is_in(self.best.missed) | label.is_in(self.best.labels)
         wrong = frame.filter(of_class & (label != gold))["item"]
-        return [quoted(item) for item in wrong.unique(maintain_order=True).head(2).to_list()]
+        return list(map(quoted, wrong.unique(maintain_order=True).head(2)))
 
     def _command(self) -> str:
         """What draws the gold labels that are missing; empty where that is not the next step."""
@@ -258,8 +242,10 @@ class _Said:
             return ""
         return f"gold STUDY{'' if _awaited(self.results) else f' --n {self.best.needed} --design simple'}"
 
-    def _label(self, code: str) -> str:
+    def _label(self, code: str | None) -> str:
         """A label in quotation marks, or that there is none."""
+        if code is None:
+            return "no label"
         return code if code == NO_LABEL else quoted(self.results.label_name(code))
 
 
@@ -273,12 +259,11 @@ def group_in_words(column: str, level: str) -> str:
 
 
 def _without_intervals(recommendation: Recommendation) -> Recommendation:
-    bare = {
-        name: replace(estimate, low=None, high=None)
-        for name, estimate in recommendation.judged.estimates.items()
-    }
-    evidence = tuple(replace(estimate, low=None, high=None) for estimate in recommendation.evidence)
-    return replace(recommendation, judged=recommendation.judged._replace(estimates=bare), evidence=evidence)
+    bare = partial(replace, low=None, high=None)
+    judged = recommendation.judged
+    estimates = {name: bare(estimate) for name, estimate in judged.estimates.items()}
+    evidence = tuple(map(bare, recommendation.evidence))
+    return replace(recommendation, judged=judged._replace(estimates=estimates), evidence=evidence)
 
 
 def unanswered(results: Results) -> int:
@@ -297,12 +282,11 @@ def _awaited(results: Results) -> int:
 
 def _facts(results: Results) -> Iterator[tuple[str, str]]:
     models, collected = results.models, results.lock.get("collection", {})
-    if models:
-        named = len(models) <= _NAMED
-        yield (
-            ("Model" if len(models) == 1 else "Models"),
-            enumeration(shortened(name, 60) for name in models) if named else f"{len(models)}",
-        )
+    if len(models) > _NAMED:
+        yield "Models", f"{len(models)}"
+    elif models:
+        names = enumeration(map(partial(shortened, length=60), models))
+        yield "Model" if len(models) == 1 else "Models", names
     yield capital(f"{results.word}s"), f"{results.lock.get('items', {}).get('n', 0):,}"
     if results.variants:
         yield "Prompts", f"{len(results.variants):,}"
@@ -325,15 +309,17 @@ def by_hand(results: Results) -> Mapping[str, Any]:
     known = gold if isinstance(gold, dict) else {"column": gold}
     sample = results.lock.get("gold_sample", {})
     columns = known.get("columns") or [known.get("column")]
-    return {
+    facts: dict[str, Any] = {
         "texts": sum(results.lock.get("items", {}).get("gold", {}).values()),
-        "columns": [quoted(column) for column in columns if column],
-        "coders": [*map(quoted, items.get("coders", ()))] if known.get("coders") else [],
-        "sample": {**sample, "coders": [coder["coder"] for coder in sample["coders"] if coder["labelled"]]}
-        if sample.get("design")
-        else None,
+        "columns": list(map(quoted, filter(None, columns))),
+        "coders": list(map(quoted, items.get("coders", ()))) if known.get("coders") else [],
+        "sample": None,
         "drawn": known.get("drawn"),
     }
+    if sample.get("design"):
+        labelled = [coder["coder"] for coder in sample["coders"] if coder["labelled"]]
+        facts["sample"] = {**sample, "coders": labelled}
+    return facts
 
 
 def card_of_fields(cards: Mapping[str, Card], links: Mapping[str, str] | None = None) -> Card:
@@ -348,44 +334,31 @@ def card_of_fields(cards: Mapping[str, Card], links: Mapping[str, str] | None = 
     """
     if [*cards] == [""]:
         return cards[""]
-    recommendations_of = {
-        name: [replace(recommendation, field=name) for recommendation in card.recommendations]
-        for name, card in cards.items()
-    }
-    best = {name: best_of(recommendations) for name, recommendations in recommendations_of.items()}
+    best = {name: best_of(card.recommendations) for name, card in cards.items()}
     order = worst_first(best)
-    worst = cards[order[0]]
-    advice = _advice_of_fields({name: best[name] for name in order})
-    why = f"{quoted(order[0])}: {worst.verdict}"
-    return Card(
-        headline=f"{advice}. {quoted(order[0])}: {worst.headline}",
+    worst, first = cards[order[0]], quoted(order[0])
+    advice = _advice_of_fields(order, best)
+    recommendations, fields = list[Recommendation](), []
+    for name in order:
+        recommendations += map(partial(replace, field=name), cards[name].recommendations)
+        fields.append({"name": name, "screen": cards[name].screen, "link": (links or {}).get(name, "")})
+    return replace(
+        worst,
+        headline=f"{advice}. {first}: {worst.headline}",
         recommendation=f"{advice}.",
         verdict=" ".join(f"{quoted(name)}: {card.verdict}" for name, card in cards.items()),
-        moves=f"{quoted(order[0])}: {worst.moves}",
-        next_step=f"{quoted(order[0])}: {worst.next_step}",
-        lines=(f"{advice}. {why}", worst.moves, worst.next_step),
-        recommendations=tuple(
-            recommendation for name in order for recommendation in recommendations_of[name]
-        ),
+        moves=f"{first}: {worst.moves}",
+        next_step=f"{first}: {worst.next_step}",
+        lines=(f"{advice}. {first}: {worst.verdict}", worst.moves, worst.next_step),
+        recommendations=tuple(recommendations),
         command=f"{worst.command} --field {shlex.quote(order[0])}" if worst.command else "",
-        facts=worst.facts,
-        reading=worst.reading,
-        misread=worst.misread,
-        screen={
-            "name": worst.screen.get("name", ""),
-            "verdict": f"{advice}.",
-            "fields": [
-                {"name": name, "screen": cards[name].screen, "link": (links or {}).get(name, "")}
-                for name in order
-            ],
-        },
+        screen={"name": worst.screen.get("name", ""), "verdict": f"{advice}.", "fields": fields},
     )
 
 
-def _advice_of_fields(best: Mapping[str, Recommendation]) -> str:
+def _advice_of_fields(order: Sequence[str], best: Mapping[str, Recommendation]) -> str:
     """What to do with the labels of the fields, a clause for each kind of advice."""
-    kinds: dict[str, list[str]] = {}
-    for name, recommendation in best.items():
-        kinds.setdefault(recommendation.kind, []).append(quoted(name))
-    clauses = [f"{WORDS['kinds'][kind]['counted']} {enumeration(some)}" for kind, some in kinds.items()]
+    clauses = []
+    for kind, names in grouped(order, lambda name: best[name].kind).items():
+        clauses.append(f"{WORDS['kinds'][kind]['counted']} {enumeration(map(quoted, names))}")
     return capital("; ".join(clauses))

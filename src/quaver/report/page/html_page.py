@@ -7,6 +7,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
+from itertools import starmap
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -17,7 +18,7 @@ from markupsafe import Markup, escape
 from quaver.core.estimate_frame import Deviations
 from quaver.core.records import Estimate
 from quaver.core.replaced_file import replace_text, room_for
-from quaver.core.rows import SECTIONS
+from quaver.core.rows import SECTIONS, grouped
 from quaver.core.variant_display import marked_messages, origin_in_words
 from quaver.errors import StoreError
 from quaver.report.charts.chart import Figure
@@ -120,13 +121,12 @@ def _unwritten(folder: Path, error: OSError) -> StoreError:
 
 def _script() -> str:
     """The page's one script: its parts, none of which needs another to have run before it."""
-    parts = [
-        file
-        for file in (files("quaver.report") / "templates" / "script").iterdir()
-        if file.name.endswith(".js")
-    ]
-    texts = [file.read_text(encoding="utf-8") for file in sorted(parts, key=lambda part: part.name)]
-    return "\n".join(['"use strict";', *texts])
+    texts = ['"use strict";']
+    parts = (files("quaver.report") / "templates" / "script").iterdir()
+    for file in sorted(parts, key=lambda part: part.name):
+        if file.name.endswith(".js"):
+            texts.append(file.read_text(encoding="utf-8"))
+    return "\n".join(texts)
 
 
 def _further(results: Results) -> list[Estimate]:
@@ -173,14 +173,11 @@ def _is_written(svg: str, path: Path) -> bool:
 
 def figure_part(figure: Figure, pictures: tuple[str, str]) -> dict[str, Any]:
     """A figure as templates show it: its pictures, its table, and what there is to note of its numbers."""
-    wide, narrow = (
-        inline_svg(picture, f"{figure.name}-{width}", figure.alternative, width)
-        for picture, width in zip(pictures, (WIDE, NARROW), strict=True)
-    )
+    wide, narrow = pictures
     return {
         "figure": figure,
-        "wide": wide,
-        "narrow": narrow,
+        "wide": inline_svg(wide, f"{figure.name}-{WIDE}", figure.alternative, WIDE),
+        "narrow": inline_svg(narrow, f"{figure.name}-{NARROW}", figure.alternative, NARROW),
         "table": estimates_table(figure.estimates, name=f"figure-{figure.name}"),
         "notes": notes(figure.estimates),
     }
@@ -193,15 +190,13 @@ def notes(estimates: Sequence[Estimate]) -> list[str]:
     >>> notes(some)
     ['only 3 of 60 items differ (for instance, of 2 numbers)']
     """
-    kinds: dict[str, list[str]] = {}
-    for warning in (warning for estimate in estimates for warning in estimate.warnings):
-        kinds.setdefault(_DIGITS.sub("#", warning), []).append(warning)
-    return [
-        same[0]
-        if len(same) == 1
-        else f"{same[0]} ({'' if len({*same}) == 1 else 'for instance, '}of {len(same):,} numbers)"
-        for same in kinds.values()
-    ]
+    warnings, lines = list[str](), list[str]()
+    for estimate in estimates:
+        warnings += estimate.warnings
+    for first, *others in grouped(warnings, lambda warning: _DIGITS.sub("#", warning)).values():
+        differ = "for instance, " if {*others} - {first} else ""
+        lines.append(f"{first} ({differ}of {len(others) + 1:,} numbers)" if others else first)
+    return lines
 
 
 def shown_prompts(results: Results, most: int, behind: Behind | None = None) -> Iterator[dict[str, Any]]:
@@ -220,7 +215,7 @@ def shown_prompts(results: Results, most: int, behind: Behind | None = None) -> 
             "origin": origin_in_words(variant.get("origin", {}), covariates),
             "flagged": bool(covariates.get("flagged")),
             "messages": [
-                (role, Markup("").join(_marked(*piece) for piece in pieces), uri)
+                (role, Markup("").join(starmap(_marked, pieces)), uri)
                 for (role, pieces), uri in zip(messages, media, strict=True)
             ],
         }

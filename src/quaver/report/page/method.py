@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from inspect import cleandoc
 from typing import Any
 
 from quaver.core.number_format import count, enumeration
 from quaver.core.records import AND_PROMPT, Estimate
-from quaver.core.rows import measure_of, of_measures
-from quaver.report.decoding_words import decodings_in_words, hosts_in_words
+from quaver.core.rows import defined, grouped, measure_of, of_measures
+from quaver.report.decoding_words import conditions_of, decodings_in_words, hosts_in_words
 from quaver.report.estimate_index import Results
 from quaver.report.findings.key_results import corrected_conclusions, corrected_totals, in_true_labels
 from quaver.report.findings.quality import clusters
@@ -20,9 +20,6 @@ from quaver.report.tables.table import Table
 
 _WIDEST = 2
 """Undeclared groups that are named, those that matter most."""
-_OTHERS = {"population": "prompts like these"}
-
-
 _QUESTION = 200
 """Characters of the question that a methods section quotes."""
 
@@ -33,14 +30,12 @@ _LABELS = 8
 def method_paragraph(results: Results) -> str:
     """The question, the model, the day, how many texts and prompts, what is correct, and the correction."""
     lock, sample = results.lock, gold_sample(results.lock)
-    right = [
-        estimate for estimate in of_measures(results.audit, "correct_answers") if estimate.value is not None
-    ]
-    names = [*results.label_names.values()]
-    known = {
-        model: facts.get("version") or facts.get("served_model")
-        for model, facts in lock.get("models", {}).items()
-    }
+    right = defined(of_measures(results.audit, "correct_answers"))
+    names, versions = [*results.label_names.values()], []
+    for model, facts in lock.get("models", {}).items():
+        version = facts.get("version") or facts.get("served_model") or model
+        if version != model:
+            versions.append(str(version))
     return paragraph(
         "methods.txt",
         results.word,
@@ -51,15 +46,9 @@ def method_paragraph(results: Results) -> str:
             str(results.variants[0].get("instruction", "")) if results.variants else "", _QUESTION
         ),
         labels=enumeration(names) if 0 < len(names) <= _LABELS else f"{len(names)} labels",
-        versions=[str(version) for model, version in known.items() if version and version != model],
+        versions=versions,
         sampled=[words.partition(",")[0] for words in decodings_in_words(lock).values()],
-        times=sorted(
-            {
-                int(condition.get("repeats", 1))
-                for condition in lock.get("conditions", ())
-                if not condition.get("follow_up")
-            }
-        ),
+        times=sorted(set(map(_repeats, conditions_of(lock)))),
         right=right[0] if len(right) == 1 else None,
         by=count(len(sample["coders"]), "coder") if sample["coders"] else "people",
         totals=corrected_totals(results.estimates),
@@ -69,20 +58,20 @@ def method_paragraph(results: Results) -> str:
 def method_details(results: Results, cost: Table) -> str:
     """What was asked, of which models, how often, how it was parsed and measured, and what it cost."""
     lock, estimates = results.lock, results.estimates
-    accurate = [estimate.method.partition(";")[0] for estimate in of_measures(estimates, "accuracy")]
     measures = [str(measure.get("use", "")) for measure in lock.get("study", {}).get("measures") or ()]
     measures += [measure_of(name) or name for name in results.measures]
     # How often each text was asked about under each decoding
-    repeats: dict[str, set[int]] = {}
-    for condition in lock.get("conditions", ()):
-        if not condition.get("follow_up"):
-            repeats.setdefault(str(condition.get("decoding")), set()).add(int(condition.get("repeats", 1)))
-    # What the study asks of its labels: each criterion with its limit
-    asked = [estimate for estimate in estimates if "limit" in estimate.details]
-    named = (
-        f"{in_words(estimate.measure.removeprefix('readiness_'))} {estimate.details['limit']}"
-        for estimate in asked
-    )
+    repeats: dict[str, list[int]] = {}
+    for decoding, some in grouped(conditions_of(lock), lambda of: str(of.get("decoding"))).items():
+        repeats[decoding] = sorted(set(map(_repeats, some)))
+    # What the study asks of its labels, each criterion with its limit; how accuracy is counted
+    thresholds, accurate = list[str](), list[str]()
+    for estimate in estimates:
+        if "limit" in estimate.details:
+            criterion = in_words(estimate.measure.removeprefix("readiness_"))
+            thresholds.append(f"{criterion} {estimate.details['limit']}")
+        if estimate.measure == "accuracy":
+            accurate.append(estimate.method.partition(";")[0])
     return paragraph(
         "method.txt",
         results.word,
@@ -91,19 +80,19 @@ def method_details(results: Results, cost: Table) -> str:
         sample=gold_sample(lock),
         totals=corrected_totals(estimates),
         claims={name: in_true_labels(claim) for name, claim in corrected_conclusions(estimates).items()},
-        conditions=[condition for condition in lock.get("conditions", ()) if not condition.get("follow_up")],
+        conditions=conditions_of(lock),
         engines=_engines(results),
         sampled=decodings_in_words(lock),
         hosts=hosts_in_words(lock),
         own_limits=any(variant.get("max_tokens") for variant in lock.get("variants", ())),
-        asked_times={name: sorted(times) for name, times in repeats.items()},
+        asked_times=repeats,
         measures=list(map(in_words, dict.fromkeys(measures))),
-        thresholds=list(dict.fromkeys(named)),
-        accurate=list(
-            dict.fromkeys(
-                words.replace("unanswered", "answers without a label") for words in accurate if words
-            )
-        ),
+        thresholds=list(dict.fromkeys(thresholds)),
+        accurate=[
+            words.replace("unanswered", "answers without a label")
+            for words in dict.fromkeys(accurate)
+            if words
+        ],
         left_out=left_out_table(results).rows,
         scopes=_scopes([estimate for estimate in estimates if estimate.low is not None]),
         clusters=clusters(results.audit)[:_WIDEST],
@@ -120,53 +109,48 @@ def gold_sample(lock: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _engines(results: Results) -> list[dict[str, Any]]:
     """Which engines made the paraphrases, how many, at which temperatures or strengths."""
-    made: dict[str, list[Mapping[str, Any]]] = {}
+    made: list[Mapping[str, Any]] = []
     for variant in results.variants:
         for level in variant.get("origin", {}).values():
             if isinstance(level, Mapping) and level.get("engine"):
-                made.setdefault(str(level["engine"]), []).append(level)
-    models = {}
+                made.append(level)
+    models, engines = {}, []
     for paraphrasing in results.lock.get("paraphrases", {}).get("made", ()):
         asked = paraphrasing.get("asked", {})
         by = asked.get("model")
         models[str(asked.get("engine"))] = by.get("model", by.get("use")) if isinstance(by, Mapping) else by
-    return [
-        {
-            "name": name,
-            "made": len({str(sorted(map(repr, level.items()))) for level in levels}),
-            "model": models.get(name),
-            "temperatures": _values(levels, "temperature"),
-            "strengths": _values(levels, "strength"),
-        }
-        for name, levels in made.items()
-    ]
+    for name, levels in grouped(made, lambda level: str(level["engine"])).items():
+        different = {str(sorted(map(repr, level.items()))) for level in levels}
+        engine = {"name": name, "made": len(different), "model": models.get(name)}
+        values = {"temperatures": _values(levels, "temperature"), "strengths": _values(levels, "strength")}
+        engines.append(engine | values)
+    return engines
+
+
+def _repeats(condition: Mapping[str, Any]) -> int:
+    return int(condition.get("repeats", 1))
 
 
 def _values(levels: Iterable[Mapping[str, Any]], key: str) -> list[float]:
     return sorted({float(level[key]) for level in levels if isinstance(level.get(key), (int, float))})
 
 
-def _scopes(estimates: Iterable[Estimate]) -> list[str]:
+def _scopes(estimates: Sequence[Estimate]) -> list[str]:
     """Over what intervals generalise, and the measures whose intervals hold for other prompts."""
-    units = " or the ".join(
-        dict.fromkeys(f"{estimate.unit.removesuffix(AND_PROMPT)}s" for estimate in estimates)
-    )
-    by: dict[str, dict[str, None]] = {}
-    for estimate in estimates:
-        by.setdefault(estimate.estimand, {})[estimate.measure] = None
+    units = " or the ".join(grouped(estimates, lambda estimate: f"{estimate.unit.removesuffix(AND_PROMPT)}s"))
+    by = grouped(estimates, lambda estimate: estimate.estimand)
     result = [f"over the {units} and hold for these prompts"] if "fixed" in by else []
-    for estimand, words in _OTHERS.items():
-        if estimand in by:
-            whose = f"those of {enumeration(map(in_words, by[estimand]))} are " if result else ""
-            others = max(
-                (estimate.details.get("untried_at_most", 0.0) for estimate in estimates), default=0.0
+    if "population" in by:
+        words = "prompts like these"
+        measures = dict.fromkeys(estimate.measure for estimate in by["population"])
+        whose = f"those of {enumeration(map(in_words, measures))} are " if result else ""
+        others = max(estimate.details.get("untried_at_most", 0.0) for estimate in estimates)
+        if others:
+            words += (
+                ", of the kinds that were tried, if their scores are not extremely skewed "
+                f"(up to {others:.0%} of all prompts may be of others)"
             )
-            if others:
-                words += (
-                    ", of the kinds that were tried, if their scores are not extremely skewed "
-                    f"(up to {others:.0%} of all prompts may be of others)"
-                )
-            result.append(f"{whose}over the {units} and the prompts and hold for {words}")
+        result.append(f"{whose}over the {units} and the prompts and hold for {words}")
     return result
 
 

@@ -6,9 +6,10 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from html import escape
 from importlib.resources import files
+from operator import itemgetter
 from pathlib import Path
 from statistics import median
 from typing import Literal, get_args
@@ -18,7 +19,7 @@ from markupsafe import Markup
 from quaver._secrets import Keys
 from quaver.core.number_format import count, enumeration
 from quaver.core.records import Estimate
-from quaver.core.rows import defined
+from quaver.core.rows import defined, grouped
 from quaver.errors import StoreError, UnknownName
 from quaver.report.estimate_index import Results, varying
 from quaver.report.page.method import method_details, method_paragraph
@@ -30,9 +31,12 @@ from quaver.report.page_words import (
     presentation_of,
 )
 from quaver.report.tables.table import (
+    Column,
     Table,
     as_text,
     latex_text,
+    level_heading,
+    listed,
     markdown_text,
 )
 
@@ -54,21 +58,12 @@ def paper_table(results: Results) -> Table:
     for measure in results.measures:
         estimates = results.known(measure)
         rows += _rows(results, measure, estimates) if estimates else []
-    kept = rows[:_MOST_ROWS]
-    heads = ("measure", "of", "estimate", _level(results), "range", "n")
-    shown = [
-        index
-        for index, head in enumerate(heads)
-        if head not in ("of", "range") or any(row[index] for row in kept)
-    ]
-    left = len(rows) - len(kept)
-    return Table(
-        tuple(heads[index] for index in shown),
-        tuple(tuple(row[index] for index in shown) for row in kept),
-        frozenset(place for place, index in enumerate(shown) if heads[index] in ("estimate", "n")),
-        f"{left:,} more rows are in estimates.csv." if left > 0 else "",
-        name="paper",
-    )
+    level = level_heading(estimate for estimate in results.estimates if estimate.low is not None)
+    columns: list[Column] = []
+    for index, head in enumerate(("measure", "of", "estimate", level, "range", "n")):
+        if head not in ("of", "range") or any(row[index] for row in rows[:_MOST_ROWS]):
+            columns.append((head, itemgetter(index), head in ("estimate", "n")))
+    return listed(rows, columns, most=_MOST_ROWS, name="paper")
 
 
 def _rows(results: Results, measure: str, estimates: Sequence[Estimate]) -> list[tuple[str | Markup, ...]]:
@@ -77,11 +72,8 @@ def _rows(results: Results, measure: str, estimates: Sequence[Estimate]) -> list
     columns = [column for column in varying(estimates) if column not in over]
     if len({_parts(estimate, columns) for estimate in estimates}) > _MOST_GROUPS:
         columns = [column for column in columns if column == "model"]
-    groups: dict[tuple[str, ...], list[Estimate]] = {}
-    for estimate in estimates:
-        groups.setdefault(_parts(estimate, columns), []).append(estimate)
-    name = _named(measure)
-    return [(name, " · ".join(part), *_numbers(measure, some)) for part, some in groups.items()]
+    groups = grouped(estimates, partial(_parts, columns=columns))
+    return [(_named(measure), " · ".join(part), *_numbers(measure, some)) for part, some in groups.items()]
 
 
 def _parts(estimate: Estimate, columns: Sequence[str]) -> tuple[str, ...]:
@@ -117,11 +109,6 @@ def _named(measure: str) -> str:
     shown = presentation_of(measure)
     words = measure.replace("_", " ")
     return shown.axis if shown.axis.startswith(words) else f"{words} ({shown.axis})"
-
-
-def _level(results: Results) -> str:
-    levels = {estimate.confidence_level for estimate in results.estimates if estimate.low is not None}
-    return f"{100 * levels.pop():g}% interval" if len(levels) == 1 else "interval"
 
 
 Format = Literal["markdown", "latex", "html"]

@@ -13,10 +13,10 @@ from markupsafe import Markup
 from quaver.core.estimate_frame import Deviations
 from quaver.core.number_format import promised
 from quaver.core.records import NO_LABEL, Estimate
-from quaver.core.rows import cell_columns, defined
+from quaver.core.rows import cell_columns, defined, grouped
 from quaver.report.estimate_index import Results
 from quaver.report.page_words import beginning
-from quaver.report.tables.table import Table, estimates_table, listed, share, tally, text
+from quaver.report.tables.table import Column, Table, estimates_table, listed, share, tally, text
 
 _STATUSES = ("valid", "no_label", "ambiguous", "refused", "empty", "error")
 _WORST, _LONGEST = 20, 300
@@ -61,23 +61,17 @@ def page_tables(results: Results, deviations: Deviations | None, behind: Behind 
     """The tables by name, those without rows among them."""
     accepted = results.lock.get("accepted", {})
     flips = tuple(tally(kind, kind) for kind in ("same", "gained", "lost", "changed"))
-    # What could not be measured and why, similar cells together
-    grouped: dict[tuple[str, str], list[Estimate]] = {}
-    for estimate in results.undefined:
-        grouped.setdefault((estimate.measure, estimate.reason or "no reason given"), []).append(estimate)
+    unmeasured = grouped(results.undefined, lambda estimate: (estimate.measure, estimate.reason))
     columns = (
-        *(text("measure", lambda pair: pair[0][0]), text("reason", lambda pair: pair[0][1])),
-        *(tally("estimates", lambda pair: len(pair[1])), text("where", lambda pair: _where(pair[1]))),
+        text("measure", lambda some: some[0].measure),
+        text("reason", lambda some: some[0].reason or "no reason given"),
+        tally("estimates", len),
+        text("where", _where),
     )
+    readiness = [estimate for estimate in results.estimates if estimate.measure.startswith("readiness_")]
+    judged = [estimate for estimate in readiness if "verdict" in estimate.details]
     tables = {
-        "readiness": estimates_table(
-            results.in_order(
-                estimate
-                for estimate in results.estimates
-                if estimate.measure.startswith("readiness_") and "verdict" in estimate.details
-            ),
-            (text("threshold", "limit"),),
-        ),
+        "readiness": estimates_table(results.in_order(judged), (text("threshold", "limit"),)),
         "statuses": statuses(results),
         "compliance": estimates_table(
             results.in_order(defined(_audited(results, "compliance"))), (text("reasons (times)", _failures),)
@@ -90,7 +84,7 @@ def page_tables(results: Results, deviations: Deviations | None, behind: Behind 
         "worst-items": worst_items_table(results, deviations, behind),
         "spans": spans_table(results, behind),
         "cost": cost_table(behind.costs() if behind else pl.DataFrame()),
-        "unmeasured": listed(grouped.items(), columns),
+        "unmeasured": listed(unmeasured.values(), columns),
         "left-out": left_out_table(results),
         "accepted": accepted_table(accepted),
         "treatment": listed(
@@ -126,44 +120,50 @@ def statuses(results: Results) -> Table:
     counted = frame.select(pl.col("evaluator", "status").cast(pl.String)).pivot(
         "status", index="evaluator", values="status", aggregate_function="len"
     )
-    rows = {row["evaluator"]: row for row in counted.fill_null(0).to_dicts()}
     seen = [status for status in _STATUSES if status in counted.columns]
+    every = pl.DataFrame({"evaluator": results.evaluators}, schema={"evaluator": pl.String})
+    rows = every.join(counted, on="evaluator", how="left", maintain_order="left").fill_null(0)
     known = [tally(status.replace("_", " "), status) for status in seen]
-    whole = tally("answers", lambda row: sum(row[status] for status in seen))
-    given = [rows.get(name, {"evaluator": name, **dict.fromkeys(seen, 0)}) for name in results.evaluators]
-    return listed(given, (text("evaluator", "evaluator"), whole, *known))
+    answers = rows.with_columns(answers=pl.sum_horizontal(seen)).to_dicts()
+    return listed(answers, (text("evaluator", "evaluator"), tally("answers", "answers"), *known))
 
 
 def worst_items_table(results: Results, deviations: Deviations | None, behind: Behind | None) -> Table:
     """The items with the largest shares of deviations, with their text; none if none deviates."""
     if deviations is None:
         return Table((), ())
-    moved = deviations.items.filter(pl.col("deviating") > 0)
-    worst = moved.head(_WORST).to_dicts()
-    if not worst:
-        return Table((), ())
-    names = [str(row["item"]) for row in worst]
-    texts = behind.texts(names) if behind else {}
-    media = behind.media(names) if behind else {}
-
-    def shown(row: Any) -> str | Markup:
-        words = beginning(texts.get(row["item"], ""), _LONGEST)
-        files = [_SHOWN[kind].format(uri) for kind, uri in media.get(row["item"], ())]
-        return Markup().join([*files, words]) if files else words
 
     def label(code: str | None) -> str:
         return "—" if code is None else code if code == NO_LABEL else results.label_name(code)
 
     columns = (
-        *(text("item", "item"), text(results.word, shown)),
         text("gold", lambda row: label(row["gold"])),
         text("most frequent label", lambda row: label(row["mode"])),
         *(share("other answers", "share"), tally("answers", "answers")),
         tally("without a label", "unlabelled"),
     )
-    left = moved.height - len(worst)
-    note = f"{left:,} more items have more than one label." if left else ""
-    return replace(listed(worst, columns), note=note)
+    moved = deviations.items.filter(pl.col("deviating") > 0)
+    return _items_table(results, moved, behind, columns, "{:,} more items have more than one label.")
+
+
+def _items_table(
+    results: Results, rows: pl.DataFrame, behind: Behind | None, columns: Sequence[Column], note: str
+) -> Table:
+    """The first of some items with their texts and media, and a note of how many more there are."""
+    shown, left = rows.head(_WORST).to_dicts(), rows.height - _WORST
+    if not shown:
+        return Table((), ())
+    names = [str(row["item"]) for row in shown]
+    texts = behind.texts(names) if behind else {}
+    media = behind.media(names) if behind else {}
+
+    def in_short(row: Any) -> str | Markup:
+        words = beginning(texts.get(row["item"], ""), _LONGEST)
+        files = [_SHOWN[kind].format(uri) for kind, uri in media.get(row["item"], ())]
+        return Markup().join([*files, words]) if files else words
+
+    table = listed(shown, (text("item", "item"), text(results.word, in_short), *columns))
+    return replace(table, note=note.format(left) if left > 0 else "")
 
 
 def spans_table(results: Results, behind: Behind | None) -> Table:
@@ -183,17 +183,13 @@ def spans_table(results: Results, behind: Behind | None) -> Table:
     differing = items.filter(pl.col("answers").list.len() > 1).with_columns(
         share=1 - pl.col("answers").list.first() / pl.col("whole")
     )
-    shown = differing.sort("share", descending=True, maintain_order=True).head(_WORST).to_dicts()
-    texts = behind.texts([row["item"] for row in shown]) if behind and shown else {}
     columns = (
-        *(text("item", "item"), text("text", lambda row: beginning(texts.get(row["item"], ""), _LONGEST))),
         text("most frequent marks", lambda row: beginning(row["words"][0], _LONGEST)),
         text("other marks", lambda row: beginning(" | ".join(row["words"][1:]), _LONGEST)),
         *(share("other answers", "share"), tally("answers", "whole")),
     )
-    left = differing.height - len(shown)
-    note = f"Answers mark {left:,} more items differently." if left else ""
-    return replace(listed(shown, columns), note=note)
+    worst = differing.sort("share", descending=True, maintain_order=True)
+    return _items_table(results, worst, behind, columns, "Answers mark {:,} more items differently.")
 
 
 def cost_table(costs: pl.DataFrame) -> Table:
@@ -243,13 +239,14 @@ def left_out_table(results: Results) -> Table:
 
 def accepted_table(accepted: Mapping[str, Any]) -> Table:
     """How many labels can be accepted for each promise; no rows without a gold sample."""
-    promises = [row for row in accepted.get("accepted", ()) if row["level"]]
+    rows = [row for row in accepted.get("accepted", ()) if row["level"]]
+    rows += [{**row, "level": ""} for row in accepted.get("curve", ())]
 
     def promise_of(row: Mapping[str, Any]) -> str:
-        return ", ".join([*filter(None, [row["level"]]), promised(row["promise"])])
+        return ", ".join(filter(None, (row["level"], promised(row["promise"]))))
 
     columns = (
         *(text("at most wrong", promise_of), tally("accepted", "accepted"), share("of open items", "share")),
         *(*_CHECKED, share("wrong, estimated", "error")),
     )
-    return listed([*promises, *({**row, "level": ""} for row in accepted.get("curve", ()))], columns)
+    return listed(rows, columns)

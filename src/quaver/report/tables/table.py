@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from html import escape, unescape
-from itertools import groupby
+from itertools import compress, groupby
 from pathlib import Path
 from typing import Any, Final
 
@@ -45,25 +45,22 @@ class Table:
     name: str = ""
     groups: tuple[str, ...] = ()
 
-    def group(self, index: int) -> str:
-        """What spans a column."""
-        return self.groups[index] if self.groups else ""
-
     @property
     def headings(self) -> list[str]:
         """The headings, each after what spans its column."""
-        named = [(self.group(index), name) for index, name in enumerate(self.columns)]
-        return [f"{group}, {name}" if group else name for group, name in named]
+        named = zip(self.groups or [""] * len(self.columns), self.columns, strict=True)
+        return [", ".join(filter(None, group_and_name)) for group_and_name in named]
+
+    @property
+    def spans(self) -> list[tuple[str, int]]:
+        """What spans columns, and how many each."""
+        return [(name, len(list(some))) for name, some in groupby(self.groups)]
 
     @property
     def wordy(self) -> bool:
         """Whether it has long texts; on a phone its rows are then lists."""
-        return any(
-            len(cell) > _LONG
-            for row in self.rows
-            for index, cell in enumerate(row)
-            if index not in self.numeric
-        )
+        texts = set(range(len(self.columns))) - self.numeric
+        return any(len(row[index]) > _LONG for row in self.rows for index in texts)
 
 
 Key = str | Callable[[Any], Any]
@@ -77,16 +74,13 @@ def listed(
     things: Iterable[Any], columns: Sequence[Column], *, most: int = _MOST_ROWS, name: str = ""
 ) -> Table:
     """A table with a row for each thing; of too many the first, with a note of how many more there are."""
-    things = list(things)
-    rows = tuple(tuple(written(thing) for _, written, _ in columns) for thing in things[:most])
+    things, rows = list(things), []
+    headings, written, numeric = zip(*columns, strict=True)
+    for thing in things[:most]:
+        rows.append(tuple(cell_of(thing) for cell_of in written))
     left = len(things) - most
-    return Table(
-        tuple(heading for heading, _, _ in columns),
-        rows,
-        frozenset(index for index, (_, _, numeric) in enumerate(columns) if numeric),
-        f"{left:,} more rows are in estimates.csv." if left > 0 else "",
-        name,
-    )
+    note = f"{left:,} more rows are in estimates.csv." if left > 0 else ""
+    return Table(headings, tuple(rows), frozenset(compress(range(len(columns)), numeric)), note, name)
 
 
 def text(heading: str, key: Key) -> Column:
@@ -132,24 +126,24 @@ def _held(thing: Any, key: Key) -> Any:
 
 def estimates_table(estimates: Sequence[Estimate], more: Sequence[Column] = (), name: str = "") -> Table:
     """Estimates with their cells, intervals, what else is asked for, and what there is to note about them."""
-    names = cell_columns(estimates)
-    measures = [text("measure", "measure")] if len({estimate.measure for estimate in estimates}) > 1 else []
-    tested = [estimate for estimate in estimates if "p_holm" in estimate.details]
-    scoped = any(estimate.estimand != "fixed" for estimate in estimates)
-    levels = {estimate.confidence_level for estimate in estimates}
-    interval_heading = f"{100 * levels.pop():g}% interval" if len(levels) == 1 else "interval"
-    columns: list[Column] = [
-        *measures,
-        *(text(column, partial(_part, column=column)) for column in names),
-        ("value", _value, True),
-        (interval_heading, interval, True),
-        *([text("holds for", lambda estimate: estimate.scope.removeprefix("for "))] if scoped else []),
-        *([amount(p_heading(tested), "p_holm")] if tested else []),
-        *more,
-        ("n", lambda estimate: str(estimate.n), True),
-        text("notes", _noted),
-    ]
+    columns: list[Column] = []
+    if len({estimate.measure for estimate in estimates}) > 1:
+        columns.append(text("measure", "measure"))
+    for column in cell_columns(estimates):
+        columns.append(text(column, partial(_part, column=column)))
+    columns += [("value", _value, True), (level_heading(estimates), interval, True)]
+    if any(estimate.estimand != "fixed" for estimate in estimates):
+        columns.append(text("holds for", lambda estimate: estimate.scope.removeprefix("for ")))
+    if tested := [estimate for estimate in estimates if "p_holm" in estimate.details]:
+        columns.append(amount(p_heading(tested), "p_holm"))
+    columns += [*more, ("n", lambda estimate: str(estimate.n), True), text("notes", _noted)]
     return listed(estimates, columns, name=name)
+
+
+def level_heading(estimates: Iterable[Estimate]) -> str:
+    """The heading of a column of intervals, with their level where they have one."""
+    levels = {estimate.confidence_level for estimate in estimates}
+    return f"{100 * levels.pop():g}% interval" if len(levels) == 1 else "interval"
 
 
 def _value(estimate: Estimate) -> Markup:
@@ -166,7 +160,7 @@ def _part(estimate: Estimate, column: str) -> str:
 
 def _noted(estimate: Estimate) -> str:
     """An estimate's verdict, why it has no value, and its warnings."""
-    noted = [str(words) for words in (estimate.details.get("verdict"), estimate.reason) if words]
+    noted = [*map(str, filter(None, (estimate.details.get("verdict"), estimate.reason)))]
     noted += dict.fromkeys(estimate.warnings)
     if untried := estimate.details.get("untried_at_most"):
         noted.append(f"up to {untried:.0%} of prompts may be of kinds not tried, and do not count")
@@ -188,19 +182,21 @@ def plain(cell: str | Markup) -> str:
     return visible(unescape(_TAG.sub("", marked)))
 
 
-def _written(cell: str | Markup, text: Callable[[str], str], bold: str) -> str:
-    """A cell as a format writes it, what is bold in the format's bold."""
-    bolder = isinstance(cell, Markup) and cell.startswith("<b>")
-    return bold.format(text(cell)) if bolder else text(cell)
+def _written(row: Sequence[str | Markup], text: Callable[[str], str], bold: str) -> list[str]:
+    """A row's cells as a format writes them, what is bold in the format's bold."""
+    written = []
+    for value in row:
+        is_bold = isinstance(value, Markup) and value.startswith("<b>")
+        written.append(bold.format(text(value)) if is_bold else text(value))
+    return written
 
 
 _LATEX: Final[Mapping[str, str]] = tomllib.loads(
     Path(__file__).with_name("latex_signs.toml").read_text(encoding="utf-8")
 )
-_MARKDOWN = {
-    **{sign: "\\" + sign for sign in "\\`*_[]|#~!$"},
-    **{sign: f"&#{ord(sign)};" for sign in "<>{}"},
-}
+_MARKDOWN = str.maketrans(
+    {sign: "\\" + sign for sign in "\\`*_[]|#~!$"} | {sign: f"&#{ord(sign)};" for sign in "<>{}"}
+)
 _REFERENCE = re.compile(r"&(?=#?\w+;)")
 """What Markdown would read as a sign: ``&lt;``."""
 
@@ -240,14 +236,13 @@ def latex_float(table: Table, caption: str, label: str, notes: Sequence[str] = (
 
 
 def _latex_cells(row: Sequence[str | Markup]) -> str:
-    return _latex_row([_written(cell, latex_text, r"\textbf{{{}}}") for cell in row])
+    return _latex_row(_written(row, latex_text, r"\textbf{{{}}}"))
 
 
 def _spanners(table: Table) -> list[str]:
     """The line of headings that span columns, and the rules below them."""
     cells, rules, first = [], "", 1
-    for name, some in groupby(table.groups):
-        width = len(list(some))
+    for name, width in table.spans:
         cells += [rf"\multicolumn{{{width}}}{{c}}{{{latex_text(name)}}}"] if name else [""] * width
         rules += rf"\cmidrule(lr){{{first}-{first + width - 1}}}" if name else ""
         first += width
@@ -309,17 +304,16 @@ def markdown(table: Table) -> str:
     <BLANKLINE>
     """
     rules = ["---:" if index in table.numeric else "---" for index in range(len(table.columns))]
-    heads = list(map(markdown_text, table.headings))
-    rows = [[_written(cell, markdown_text, "**{}**") for cell in row] for row in table.rows]
-    return "\n".join(f"| {' | '.join(row)} |" for row in (heads, rules, *rows)) + "\n"
+    rows = [list(map(markdown_text, table.headings)), rules]
+    rows += [_written(row, markdown_text, "**{}**") for row in table.rows]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
 def html(table: Table, caption: str, notes: Sequence[str] = ()) -> str:
     """The table as HTML without any style, its texts escaped."""
-    spans = [(name, len(list(some))) for name, some in groupby(table.groups)]
-    rows = [[Markup(_written(cell, _escaped, "<b>{}</b>")) for cell in row] for row in table.rows]
+    rows = [map(Markup, _written(row, _escaped, "<b>{}</b>")) for row in table.rows]
     made = template("printed_table.html")
-    return made.render(caption=caption, spans=spans, heads=table.columns, rows=rows, notes=notes)
+    return made.render(caption=caption, spans=table.spans, heads=table.columns, rows=rows, notes=notes)
 
 
 def as_text(
@@ -349,8 +343,7 @@ def markdown_text(cell: str) -> str:
     >>> print(markdown_text("A & B, a_b, &lt;"))
     A & B, a\_b, &#38;lt;
     """
-    parts = _REFERENCE.split(_line(cell))
-    return "&#38;".join("".join(_MARKDOWN.get(sign, sign) for sign in part) for part in parts)
+    return "&#38;".join(part.translate(_MARKDOWN) for part in _REFERENCE.split(_line(cell)))
 
 
 def _line(cell: str) -> str:

@@ -6,8 +6,6 @@ formula to a spreadsheet.
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -18,7 +16,7 @@ from markupsafe import Markup
 from quaver.core.estimate_frame import estimates_frame
 from quaver.core.records import Estimate
 from quaver.core.replaced_file import replacing
-from quaver.core.spreadsheet import safe_cell
+from quaver.core.spreadsheet import csv_text as safe_csv
 from quaver.report.page_words import slug
 from quaver.report.tables.table import Table, plain
 
@@ -40,12 +38,7 @@ def write_tables(tables: Iterable[Table], folder: Path) -> None:
 
 def csv_text(frame: pl.DataFrame) -> str:
     """A table as CSV that is safe to open in a spreadsheet."""
-    file = io.StringIO(newline="")
-    writer = csv.writer(file)
-    writer.writerow(map(safe_cell, frame.columns))
-    for row in frame.iter_rows():
-        writer.writerow(map(safe_cell, row))
-    return file.getvalue()
+    return safe_csv([frame.columns, *frame.iter_rows()])
 
 
 def tidy(table: Table) -> pl.DataFrame:
