@@ -83,7 +83,7 @@ def made_alike(before: pl.DataFrame, after: pl.DataFrame, left_out: list[str], b
     What only one side has goes to ``left_out``, in words. Within one study, ``by`` is the compared column.
     """
     compared = []
-    shared = [name for name in before.columns if before[name].dtype == pl.String and name in after.columns]
+    shared = [name for name in before.select(pl.col(pl.String)).columns if name in after.columns]
     for name in shared:
         first, second = (
             frame[name].drop_nulls().unique(maintain_order=True).to_list() for frame in (before, after)
@@ -116,8 +116,9 @@ def labels_in_common(before: Study, after: Study, left_out: list[str]) -> None:
     both = [study.experiment.labels for study in (before, after)]
     if all(labels.are_numbers for labels in both):
         return
-    sets = all(labels.level in OF_SETS for labels in both)
-    codes = [[label.code for label in single_labels(labels)] if sets else labels.codes for labels in both]
+    codes = [[*labels.codes] for labels in both]
+    if all(labels.level in OF_SETS for labels in both):
+        codes = [[label.code for label in single_labels(labels)] for labels in both]
     if not set(codes[0]) & set(codes[1]):
         fix = "give one study the codes of the other; a label's name may differ"
         raise nothing_in_common("label", codes[0], codes[1], "the same label set on both sides", fix)
@@ -138,24 +139,22 @@ def occurring_on_both(
         return list(frames), occurring_numbers(_given(frames), labels.level)
     if labels.level not in OF_SETS or other.level not in OF_SETS:
         return list(frames), None
-    alone = single_labels(labels)
+    alone, ordered = single_labels(labels), {}
     codes = [label.code for label in alone]
-    ordered = {
-        written: set_of(labels_in(written), codes)
-        for written in _given(frames)
-        if {*labels_in(written)} <= {*codes}
-    }
-    named = [[name for name in ("label", "gold") if name in frame.columns] for frame in frames]
-    frames = [
-        frame.with_columns(pl.col(names).replace(ordered)) for frame, names in zip(frames, named, strict=True)
-    ]
+    for written in _given(frames):
+        if {*labels_in(written)} <= {*codes}:
+            ordered[written] = set_of(labels_in(written), codes)
+    frames = [frame.with_columns(_LABELS.replace(ordered)) for frame in frames]
     return frames, occurring_sets(_given(frames), alone, labels.level)
+
+
+_LABELS: Final = pl.col("^(label|gold)$")
 
 
 def _given(frames: Sequence[pl.DataFrame]) -> set[str]:
     """The labels and gold labels that occur."""
-    columns = [frame[name] for frame in frames for name in ("label", "gold") if name in frame.columns]
-    return {label for column in columns for label in column.drop_nulls().unique()}
+    columns = pl.concat([frame.select(_LABELS).unpivot() for frame in frames])
+    return set(columns["value"].drop_nulls())
 
 
 def _on_one_side(what: str, before: Sequence[str], after: Sequence[str]) -> list[str]:
@@ -203,17 +202,13 @@ def changed_items(before: Study, after: Study) -> frozenset[str]:
     if before.experiment.items_hash == after.experiment.items_hash:
         return frozenset()
     known = {item.id: item.fields for item in before.experiment.items}
-    judged = {name for study in (before, after) for name in _of_people(study)}
-    return frozenset(
-        item.id
-        for item in after.experiment.items
-        if item.id in known
-        and any(
-            str(known[item.id][name]) != str(value)
-            for name, value in item.fields.items()
-            if name in known[item.id] and name not in judged
-        )
-    )
+    judged, changed = {*_of_people(before), *_of_people(after)}, set[str]()
+    for item in after.experiment.items:
+        fields = known.get(item.id, {})
+        for name in fields.keys() & item.fields.keys() - judged:
+            if str(fields[name]) != str(item.fields[name]):
+                changed.add(item.id)
+    return frozenset(changed)
 
 
 def _of_people(study: Study) -> list[str]:
@@ -306,8 +301,6 @@ def flips_of(pair: Pair) -> pl.DataFrame:
     """The items whose modal label differs, in every cell, and whether that is a gain or a loss."""
     shown = [name for name in pair.compared if name not in pair.keys]
     flipped = modal_labels(pair, shown).filter(pl.col("before").ne_missing(pl.col("after")))
-    gold = pl.col("gold") if "gold" in pair.before.columns else pl.lit(None, pl.String).alias("gold")
-    golds = pair.before.group_by("item").agg(gold.first())
     change = (
         pl.when(pl.col("gold").is_null())
         .then(None)
@@ -316,9 +309,16 @@ def flips_of(pair: Pair) -> pl.DataFrame:
         .when(pl.col("before").eq_missing(pl.col("gold")))
         .then(pl.lit("loss"))
     )
-    judged = flipped.join(golds, on="item", how="left", maintain_order="left").with_columns(change=change)
+    judged = with_gold(flipped, pair).with_columns(change=change)
     place = [pl.lit(value).alias(name) for name, value in pair.place.items()]
     return judged.select("item", *place, *pair.keys, *shown, "before", "after", "gold", "change")
+
+
+def with_gold(items: pl.DataFrame, pair: Pair) -> pl.DataFrame:
+    """Rows of items, each with its gold label, null where there is none."""
+    gold = pl.col("gold") if "gold" in pair.before.columns else pl.lit(None, pl.String).alias("gold")
+    golds = pair.before.group_by("item").agg(gold.first())
+    return items.join(golds, on="item", how="left", maintain_order="left")
 
 
 def modal_labels(pair: Pair, shown: Sequence[str] = ()) -> pl.DataFrame:

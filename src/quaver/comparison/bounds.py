@@ -69,10 +69,8 @@ class Judgement:
 
 def read_bounds(fail_if: Sequence[str], fail_unless: Sequence[str]) -> list[Bound]:
     """Read the bounds of a comparison."""
-    return [
-        *(read_bound(text, "if") for text in fail_if),
-        *(read_bound(text, "unless") for text in fail_unless),
-    ]
+    bounds = [read_bound(text, "if") for text in fail_if]
+    return bounds + [read_bound(text, "unless") for text in fail_unless]
 
 
 def read_bound(text: str, kind: Literal["if", "unless"]) -> Bound:
@@ -109,33 +107,33 @@ def judged(
     resampling: Resampling,
 ) -> list[Judgement]:
     """Judge bounds: together they err as often as one interval would."""
+    judging = 0
     for bound in bounds:
         _check(bound, estimates)
-    judging = sum(
-        len(bound.judged(estimates)) for bound in bounds if bound.kind == "if" and bound.measure != LOSS
-    )
+        if bound.kind == "if" and bound.measure != LOSS:
+            judging += len(bound.judged(estimates))
     wider = estimates
     if judging > 1:  # Bonferroni
         wider = again(replace(resampling, confidence_level=1 - 2 * resampling.tail / judging))
     judgements = []
     for bound in bounds:
-        some = bound.judged(wider if bound.kind == "if" else estimates)
         if bound.measure == LOSS:  # judged together (Holm), by their own intervals
             some = bound.judged(estimates)
-            failed = [estimate for estimate in some if bound.beyond(estimate)]
-            failed = [
-                estimate for estimate in failed if estimate.details["p_holm"] < 1 - estimate.confidence_level
-            ]
         else:
-            some = list(map(_alone, some))
-            failed = [estimate for estimate in some if bound.beyond(estimate) == (bound.kind == "if")]
+            some = list(map(_alone, bound.judged(wider if bound.kind == "if" else estimates)))
+        failed = []
+        for estimate in some:
+            by_chance = estimate.details.get("p_holm", 0.0) >= 1 - estimate.confidence_level
+            if not by_chance and bound.beyond(estimate) == (bound.kind == "if"):
+                failed.append(estimate)
         judgements.append(Judgement(bound, some, failed))
     return judgements
 
 
 def _alone(estimate: Estimate) -> Estimate:
     """A difference without Holm's p: its interval is wide enough for all that are judged with it."""
-    details = {name: value for name, value in estimate.details.items() if name != "p_holm"}
+    details = dict(estimate.details)
+    details.pop("p_holm", None)
     return replace(estimate, details=details)
 
 
@@ -145,14 +143,15 @@ def _check(bound: Bound, estimates: Sequence[Estimate]) -> None:
     some = bound.judged(estimates)
     if not some:
         about = bound.about(estimates)
-        own = [estimate for estimate in estimates if owner(estimate.measure) == owner(bound.measure)]
-        names = dict.fromkeys(estimate.measure for estimate in own)
-        if own and bound.measure not in (*names, owner(bound.measure)):
+        names, cells = dict[str, None](), []
+        for estimate in estimates:
+            if owner(estimate.measure) == owner(bound.measure):
+                names[estimate.measure] = None
+                levels = (f"{column}={short_name(level)}" for column, level in estimate.cell.items())
+                cells.append(", ".join(levels))
+        if names and bound.measure not in (*names, owner(bound.measure)):
             raise UnknownName("estimate", bound.measure, list(names), where=where)
         why = sorted({estimate.reason or ", ".join(estimate.warnings) for estimate in about})
-        cells = [
-            ", ".join(f"{c}={short_name(level)}" for c, level in estimate.cell.items()) for estimate in own
-        ]
         raise MeasureError(
             "this bound cannot be judged: none of its differences has an interval",
             where=where,
@@ -161,7 +160,8 @@ def _check(bound: Bound, estimates: Sequence[Estimate]) -> None:
     ranges = [estimate.details["range"] for estimate in some if estimate.details.get("range")]
     if len(ranges) < len(some):
         return
-    low, high = min(low for low, _ in ranges), max(high for _, high in ranges)
+    lows, highs = zip(*ranges, strict=True)
+    low, high = min(lows), max(highs)
     below = bound.sign == "<"
     never = bound.limit <= low if below else bound.limit >= high
     always = bound.limit > high if below else bound.limit < low

@@ -7,9 +7,9 @@ each stands in a code span of its own, in which GitHub and GitLab know no links,
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter, methodcaller
 from typing import Any, Final, Literal
 
 import polars as pl
@@ -27,7 +27,7 @@ from quaver.comparison.difference_verdict import (
 )
 from quaver.core.number_format import short_name, visible, visible_line
 from quaver.core.records import NO_LABEL, Estimate
-from quaver.core.rows import Rows
+from quaver.core.rows import Rows, grouped
 from quaver.report.page_templates import template
 
 FIXED: Final = "Differences hold for the prompts that were asked: only items are resampled."
@@ -88,13 +88,12 @@ class Comparison(Rows):
     @property
     def undefined(self) -> list[str]:
         """The measures that have no difference, each with the reason, in words."""
-        counts = Counter(
-            (estimate.measure, estimate.reason) for estimate in self.differences if estimate.value is None
-        )
-        return [
-            f"{measure} is undefined{f' in {count} cells' * (count > 1)}: {why}."
-            for (measure, why), count in counts.items()
-        ]
+        undefined = [estimate for estimate in self.differences if estimate.value is None]
+        lines = []
+        for first, *others in grouped(undefined, attrgetter("measure", "reason")).values():
+            cells = f" in {len(others) + 1} cells" if others else ""
+            lines.append(f"{first.measure} is undefined{cells}: {first.reason}.")
+        return lines
 
     @property
     def flipped(self) -> int:
@@ -109,10 +108,8 @@ class Comparison(Rows):
 
     def by_measure(self) -> dict[str, Verdict]:
         """The most important verdict of each measure."""
-        groups: dict[str, list[Verdict]] = {}
-        for verdict in self.verdicts:
-            groups.setdefault(verdict.estimate.measure, []).append(verdict)
-        return {measure: worst for measure, some in groups.items() if (worst := gravest(some))}
+        of_measure = grouped(self.verdicts, attrgetter("measure"))
+        return {measure: worst for measure, some in of_measure.items() if (worst := gravest(some))}
 
     def __str__(self) -> str:
         """The verdicts, a line each, and what came of the bounds."""
@@ -123,48 +120,41 @@ class Comparison(Rows):
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each difference: measure, cell, the values before and after, interval, verdict."""
-        return [
-            {
-                "measure": estimate.measure,
-                **estimate.cell,
-                "before": estimate.details.get("before"),
-                "after": estimate.details.get("after"),
-                "value": estimate.value,
-                "low": estimate.low,
-                "high": estimate.high,
-                "verdict": verdict.words,
-            }
-            for verdict in self.verdicts
-            for estimate in [verdict.estimate]
-        ]
+        rows = []
+        for verdict in self.verdicts:
+            estimate = verdict.estimate
+            sides = {side: estimate.details.get(side) for side in ("before", "after")}
+            numbers = {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+            about = {"measure": estimate.measure, **estimate.cell}
+            rows.append({**about, **sides, **numbers, "verdict": verdict.words})
+        return rows
 
     def document(self) -> dict[str, Any]:
         """All of it, as a mapping for JSON."""
+        document = methodcaller("document")
         return {
             **{name: getattr(self, name) for name in ("before", "after", "items", "held", "outcome")},
             "left_out": list(self.left_out),
             "notes": list(self.notes),
-            "differences": [verdict.document() for verdict in self.verdicts],
-            "losses": [verdict.document() for verdict in self.losses],
+            "differences": list(map(document, self.verdicts)),
+            "losses": list(map(document, self.losses)),
             "flips": self.flips.to_dicts(),
-            "bounds": [judgement.document() for judgement in self.judgements],
+            "bounds": list(map(document, self.judgements)),
         }
 
 
 def rows_of(verdicts: Iterable[Verdict]) -> list[Verdict]:
     """Verdicts that say where they hold: by the columns that tell those on one measure apart."""
     shown = [*verdicts]
-    levels: dict[tuple[str, str], set[str]] = {}
+    rows, levels = [], dict[tuple[str, str], set[str]]()
     for verdict in shown:
         for column, level in verdict.estimate.cell.items():
             levels.setdefault((verdict.measure, column), set()).add(level)
-    rows = []
     for verdict in shown:
-        parts = [
-            f"{column} {short_name(level)}"
-            for column, level in verdict.estimate.cell.items()
-            if level and len(levels[verdict.measure, column]) > 1
-        ]
+        parts = []
+        for column, level in verdict.estimate.cell.items():
+            if level and len(levels[verdict.measure, column]) > 1:
+                parts.append(f"{column} {short_name(level)}")
         rows.append(replace(verdict, where=", ".join(parts)))
     return rows
 
@@ -182,19 +172,23 @@ def judged_rows(comparison: Comparison) -> list[Verdict]:
 
 def headline(comparison: Comparison) -> str:
     """The comparison in one line: classes and groups that are lost, then what came of the bounds."""
-    rows = judged_rows(comparison)
-    failed = [row for row in rows if row.failed] if comparison.outcome == "fail" else []
-    parts = [verdict for verdict in comparison.losses if verdict.of_part and verdict.is_lost]
-    parts.sort(key=lambda verdict: "label" in verdict.estimate.cell)
-    leading = [*comparison.lost, *failed, *parts]
-    overall = [row for row in rows if row.bound and not row.estimate.details.get(FAMILY)]
-    main = gravest(overall or comparison.verdicts)
+    leading, overall, parts, hidden = comparison.lost, list[Verdict](), list[Verdict](), list[Verdict]()
+    for row in judged_rows(comparison):
+        if row.failed and comparison.outcome == "fail":
+            leading.append(row)
+        if row.bound and not row.estimate.details.get(FAMILY):
+            overall.append(row)
+    for loss in comparison.losses:
+        if loss.of_part and loss.is_lost:
+            parts.append(loss)
+        elif loss.of_part and loss.kind == "cannot tell":
+            hidden.append(loss)
+    parts.sort(key=lambda loss: "label" in loss.estimate.cell)
     widest = None
     if any(judgement.bound.measure == LOSS for judgement in comparison.judgements):
-        hidden = [loss for loss in comparison.losses if loss.of_part and loss.kind == "cannot tell"]
-        hidden = [verdict for verdict in hidden if not verdict.is_lost]
-        widest = max(hidden, key=lambda verdict: verdict.at_most, default=None)
-    return worded("headline", comparison.outcome, leading, main, widest)
+        widest = max(hidden, key=lambda loss: loss.at_most, default=None)
+    main = gravest(overall or comparison.verdicts)
+    return worded("headline", comparison.outcome, [*leading, *parts], main, widest)
 
 
 _PARTS: Final = ("head", "losses", "differences", "bounds", "flips", "notes")
@@ -216,6 +210,7 @@ def markdown(comparison: Comparison, *, flips: int = _MOST_FLIPS) -> str:
     """
     rows = sorted(rows_of(comparison.verdicts), key=lambda row: KINDS.index(row.kind))
     failed = [row for row in judged_rows(comparison) if row.failed]
+    varying = [column.name for column in comparison.flips.drop(*_OWN, strict=False) if column.n_unique() > 1]
     shown = template("comparison/comment.txt").make_module(
         {
             "found": comparison,
@@ -226,11 +221,7 @@ def markdown(comparison: Comparison, *, flips: int = _MOST_FLIPS) -> str:
                 [row for row in failed if row.bound is judgement.bound] for judgement in comparison.judgements
             ],
             "flipped": comparison.flips.head(flips).to_dicts(),
-            "varying": [
-                series.name
-                for series in comparison.flips
-                if series.name not in _OWN and series.n_unique() > 1
-            ],
+            "varying": varying,
             "gold": comparison.flips["gold"].null_count() < comparison.flips.height,
             "code": code,
             "plain": _plain,

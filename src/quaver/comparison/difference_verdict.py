@@ -64,12 +64,9 @@ class Bound:
         """
         if self.measure == LOSS:
             return [estimate for estimate in estimates if FAMILY in estimate.details]
-        here = [
-            estimate
-            for estimate in estimates
-            if FAMILY not in estimate.details
-            and all(is_level(estimate.cell, column, level) for column, level in self.where.items())
-        ]
+        here = [estimate for estimate in estimates if FAMILY not in estimate.details]
+        for column, level in self.where.items():
+            here = [estimate for estimate in here if is_level(estimate.cell, column, level)]
         names = [estimate.measure for estimate in here if owner(estimate.measure) == self.measure]
         name = self.measure if self.measure in names else next(iter(names), self.measure)
         return of_measures(here, name)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import polars as pl
@@ -23,6 +24,7 @@ from quaver.comparison.alignment import (
     modal_labels,
     occurring_on_both,
     strings_of,
+    with_gold,
 )
 from quaver.comparison.bounds import (
     CONCLUDED,
@@ -38,7 +40,7 @@ from quaver.core.annotations import FIELD
 from quaver.core.arguments import guarded
 from quaver.core.column_names import column_among
 from quaver.core.label_values import single_labels
-from quaver.core.records import Estimate, LabelSet
+from quaver.core.records import Estimate
 from quaver.core.rows import measure_of
 from quaver.core.seeds import derive
 from quaver.errors import MeasureError, QuaverError, UnknownName
@@ -137,7 +139,7 @@ def compared(
         judged_by = pair.judged
         lost += of_family(_differences(judged_by, pair.family, resampling), pair)
         gone += lost_classes(judged_by, resampling.tail / len(pairs))
-    lost = adjusted(lost)
+    lost, verdict = adjusted(lost), partial(verdict_on, margin=margin)
     return replace(
         comparison,
         differences=estimates,
@@ -145,8 +147,8 @@ def compared(
         left_out=tuple(dict.fromkeys(comparison.left_out)),
         notes=tuple(dict.fromkeys(comparison.notes)),
         judgements=judged(bounds, [*estimates, *lost], differences, resampling),
-        verdicts=[verdict_on(estimate, margin) for estimate in estimates],
-        losses=[*gone, *(verdict_on(estimate, margin) for estimate in lost)],
+        verdicts=list(map(verdict, estimates)),
+        losses=[*gone, *map(verdict, lost)],
     )
 
 
@@ -167,7 +169,8 @@ def _differences(pair: Pair, measurements: Sequence[Measurement], resampling: Re
         if isinstance(measurement.plugin, Measure):
             # A difference between two sides is one for the prompts that both have.
             how["estimand"] = "fixed"
-            named = {name: value for name, value in measurement.named.items() if name != "estimand"}
+            named = dict(measurement.named)
+            named.pop("estimand", None)
             measurement = measurement._replace(named=named)
         seeded = replace(resampling, seed=measurement.options["seed"])
         before, after = measurement.of(first, **how), measurement.of(second, **how)
@@ -206,7 +209,11 @@ def two_studies(
     known = [label for label in single_labels(before.experiment.labels) if label.code in codes]
     pair = replace(pair, classes=replace(before.experiment.labels, labels=tuple(known)), place=place)
     if shared is not None:
-        pair = replace(pair, family=_by_labels(pair.family, shared), asked=_by_labels(pair.asked, shared))
+        family, asked = (
+            _with_option(pair.family, "labels", shared),
+            _with_option(pair.asked, "labels", shared),
+        )
+        pair = replace(pair, family=family, asked=asked)
     notes += _unlabelled(pair)
     names = called(before, after), called(after, before)
     return Comparison(*names, items=common, left_out=left_out, notes=notes), [pair]
@@ -226,25 +233,24 @@ def _measured(
     return in_groups(pair, study, notes)
 
 
-def _by_labels(measurements: Sequence[Measurement], labels: LabelSet) -> list[Measurement]:
-    """Measures with another label set; a measure that takes none as it is."""
-    return [
-        measurement._replace(options={**measurement.options, "labels": labels})
-        if "labels" in measurement.options
-        else measurement
-        for measurement in measurements
-    ]
+def _with_option(measurements: Sequence[Measurement], name: str, value: Any) -> list[Measurement]:
+    """Measures with another value of an option; a measure that does not take it as it is."""
+    changed = []
+    for measurement in measurements:
+        if name in measurement.options:
+            measurement = measurement._replace(options={**measurement.options, name: value})
+        changed.append(measurement)
+    return changed
 
 
 def _unlabelled(pair: Pair) -> list[str]:
     """How accuracy takes the answers without a label, where there are any."""
     judged = pair.judged
     before, after = judged.before["label"].null_count(), judged.after["label"].null_count()
-    accuracy = [measurement for measurement in pair.asked if measurement.measure == "accuracy"]
-    if not accuracy or not before + after:
+    options = {measurement.measure: measurement.options for measurement in reversed(pair.asked)}
+    if "accuracy" not in options or not before + after:
         return []
-    is_left_out = accuracy[0].options.get("missing") == "drop"
-    how = "leaves them out" if is_left_out else "counts them as wrong"
+    how = "leaves them out" if options["accuracy"].get("missing") == "drop" else "counts them as wrong"
     return [f"{before:,} answers before and {after:,} after have no label: accuracy {how}."]
 
 
@@ -262,8 +268,7 @@ def levels_of_one(
     frame = whole = strings_of(study)
     by = column_among(by, frame.columns)
     if by in study.experiment.levels:  # the variants must not differ in what is compared
-        rest = [name for name in study.experiment.levels if name != by]
-        parts = [pl.format("{}={}", pl.lit(name), pl.col(name)) for name in rest]
+        parts = [pl.format("{}={}", pl.lit(name), name) for name in study.experiment.levels if name != by]
         frame = frame.with_columns(variant=pl.concat_str(parts, separator=",") if parts else pl.lit("all"))
     first, *others = _levels(study, frame, by, reference)
     asked, labels = _asked({study: whole}, measures, bounds), study.experiment.labels
@@ -286,19 +291,20 @@ def _levels(study: Study, frame: pl.DataFrame, by: str, reference: str | None) -
 
     That is the original; the others stand as the study names them, not as they were asked.
     """
-    columns = [
-        name for name in frame.columns if frame[name].dtype == pl.String and name not in ("item", *ANSWERED)
-    ]
+    columns = frame.select(pl.col(pl.String).exclude("item", *ANSWERED)).columns
     if by not in columns:
         raise UnknownName("column", by, columns, where="--by")
     experiment = study.experiment
-    named: dict[str, Sequence[str]] = {
-        "model": [condition.model for condition in experiment.conditions],
-        "decoding": [condition.decoding for condition in experiment.conditions],
-        "variant": [variant.id for variant in experiment.variants],
-        "evaluator": [evaluator.title for evaluator in study.spec.evaluators],
+    named: dict[str, tuple[str, Sequence[Any]]] = {
+        "model": ("model", experiment.conditions),
+        "decoding": ("decoding", experiment.conditions),
+        "variant": ("id", experiment.variants),
+        "evaluator": ("title", study.spec.evaluators),
     }
-    known = named.get(by, experiment.levels.get(by, ()))
+    known: Iterable[str] = experiment.levels.get(by, ())
+    if by in named:
+        attribute, things = named[by]
+        known = map(attrgetter(attribute), things)
     there = frame[by].drop_nulls().unique(maintain_order=True).to_list()
     levels = [level for level in dict.fromkeys((*known, *there)) if level in there]
     if reference is not None and reference not in levels:
@@ -336,22 +342,23 @@ def _asked(
             elif names:  # else the study's own report says why it cannot be taken
                 raise measurement.failed
     asked = [*measurements_of.values()]
-    there = {measurement.measure for measurement in asked}
-    concluded = [bound for bound in bounds if bound.measure in CONCLUDED]
-    if concluded and CONCLUSIONS not in there:
-        drawing = [study for study in whole if study.spec.conclusions]
-        if not drawing:
-            raise MeasureError(
-                "this bound is about a conclusion, but neither study draws one",
-                where=f"--fail-{concluded[0].kind} {concluded[0].text!r}",
-                fix="name one under conclusions in the study file",
-            )
-        asked += measurements(drawing[0].source, [CONCLUSIONS], whole[drawing[0]])
-    bounded = [bound.measure for bound in bounds if bound.measure not in (*CONCLUDED, LOSS)]
-    further = dict.fromkeys(measure_of(name) or name for name in bounded)
+    there, more = {measurement.measure for measurement in asked}, dict[str, None]()
+    drawing = next((study for study in whole if study.spec.conclusions), None)
+    for bound in bounds:
+        if bound.measure in CONCLUDED and CONCLUSIONS not in there:
+            if drawing is None:
+                raise MeasureError(
+                    "this bound is about a conclusion, but neither study draws one",
+                    where=f"--fail-{bound.kind} {bound.text!r}",
+                    fix="name one under conclusions in the study file",
+                )
+            asked += measurements(drawing.source, [CONCLUSIONS], whole[drawing])
+            there.add(CONCLUSIONS)
+        elif bound.measure not in (*CONCLUDED, LOSS):
+            more[measure_of(bound.measure) or bound.measure] = None
+    names = [name for name in more if name not in there]
     before, frame = next(iter(whole.items()))
-    more = [name for name in further if name not in there]
-    return [*asked, *(measurements(before.source, more, frame) if more else ())]
+    return [*asked, *(measurements(before.source, names, frame) if names else ())]
 
 
 def by_field(before: Study, after: Study, begin: Callable[[Study, Study, Mapping[str, str]], Begun]) -> Begun:
@@ -359,7 +366,7 @@ def by_field(before: Study, after: Study, begin: Callable[[Study, Study, Mapping
     own, others = before.fields, after.fields
     if not own and not others:
         return begin(before, after, {})
-    common = [name for name in own if name in others]
+    common = sorted(own.keys() & others.keys(), key=[*own].index)
     if not common:
         raise MeasureError(
             "the studies have no field in common",
@@ -368,14 +375,13 @@ def by_field(before: Study, after: Study, begin: Callable[[Study, Study, Mapping
             found=f"{', '.join(own) or 'none'}; {', '.join(others) or 'none'}",
         )
     pairs, items, names = list[Pair](), 0, ("", "")
-    left_out = [
-        f"field {name}, which only one of them has" for name in {**own, **others} if name not in common
-    ]
-    notes = list[str]()
+    left_out, notes = list[str](), list[str]()
+    for name in {**own, **others}:
+        if name not in common:
+            left_out.append(f"field {name}, which only one of them has")
     for name in common:
         comparison, of_field = begin(own[name], others[name], {FIELD: name})
-        if not pairs:
-            names = comparison.before, comparison.after
+        names = comparison.before, comparison.after
         pairs += of_field
         items = max(items, comparison.items)
         left_out += [f"{name}: {line}" for line in comparison.left_out]
@@ -408,26 +414,12 @@ def in_groups(pair: Pair, study: Study, notes: list[str]) -> Pair:
         f"Items of one {column} change together (design effect {widest.details['effect']:.1f}): intervals "
         f"resample its {widest.details['groups']:,} groups, as if the study declared `group: {column}`."
     )
-    asked, family = (_resampling(measurements, column) for measurements in (pair.asked, pair.family))
+    asked, family = _with_option(pair.asked, "group", column), _with_option(pair.family, "group", column)
     return replace(pair, before=before, after=after, asked=asked, family=family)
-
-
-def _resampling(measurements: Sequence[Measurement], column: str) -> list[Measurement]:
-    """The measures, whose intervals resample groups where they resampled items."""
-    return [
-        measurement._replace(options={**measurement.options, "group": column})
-        if "group" in measurement.options
-        else measurement
-        for measurement in measurements
-    ]
 
 
 def _moves(pair: Pair) -> pl.DataFrame:
     """What became of each item in each cell, as a label."""
-    both = modal_labels(pair)
-    gold = pair.before.group_by("item").agg(
-        pl.col("gold").first() if "gold" in pair.before.columns else pl.lit(None, pl.String).alias("gold")
-    )
     move = (
         pl.when(pl.col("before").eq_missing(pl.col("after")))
         .then(pl.lit("same"))
@@ -437,4 +429,4 @@ def _moves(pair: Pair) -> pl.DataFrame:
         .then(pl.lit("gained"))
         .otherwise(pl.lit("changed"))
     )
-    return both.join(gold, on="item", how="left").select("item", move.alias("label"))
+    return with_gold(modal_labels(pair), pair).select("item", move.alias("label"))
