@@ -11,9 +11,11 @@ from functools import cache
 from hashlib import blake2b
 from importlib import import_module
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
+import polars as pl
 from pydantic import Field
 
 import quaver
@@ -70,12 +72,12 @@ class TableKind:
 
     def printed(self, made: PublishedTable) -> list[PublishedTable]:
         """The paper's tables of the table that was made; itself where the paper prints it as it stands."""
-        several = len(self.layouts) > 1
         said = replace(made, notes=tuple(note for note in made.notes if note not in self.notes))
-        return [
-            layout.of(said, f"{self.name}-{layout.number.split()[-1]}" if several else self.name)
-            for layout in self.layouts
-        ] or [made]
+        tables = []
+        for layout in self.layouts:
+            number = f"-{layout.number.split()[-1]}" if len(self.layouts) > 1 else ""
+            tables.append(layout.of(said, f"{self.name}{number}"))
+        return tables or [made]
 
 
 def _function(named: str) -> Any:
@@ -93,9 +95,8 @@ def _declared() -> tuple[dict[str, TableKind], dict[str, FigureKind]]:
     for paper in PAPERS:
         for declared in file[paper]["tables"]:
             for layout in (declared, *declared.get("layouts", ())):
-                layout["notes"] = [
-                    shared.get(note.removeprefix("@"), note) for note in layout.get("notes", ())
-                ]
+                notes = layout.get("notes", ())
+                layout["notes"] = [shared.get(note.removeprefix("@"), note) for note in notes]
             layouts = [Layout(**layout) for layout in declared.pop("layouts", ())]
             kind = TableKind(**declared, paper=paper, layouts=layouts)
             tables[kind.name] = kind
@@ -135,8 +136,8 @@ def printed(stored: Any, name: str, *, items: Sequence[str] = ()) -> list[Publis
         The printed tables; the table itself where the paper prints it as it stands.
     """
     kind = kind_of(name)
-    values = [value for layout in kind.layouts for value in layout.values]
-    shown = not values or any("interval" in value or value.endswith("*") for value in values)
+    values = " | ".join(chain.from_iterable(layout.values for layout in kind.layouts))
+    shown = not values or "interval" in values or "*" in values
     return kind.printed(_made(stored, kind, items, intervals=shown))
 
 
@@ -149,8 +150,8 @@ def _made(stored: Any, kind: TableKind, items: Sequence[str], *, intervals: bool
 
     def made() -> list[Any]:
         answers = answers_of(studies, intervals=intervals)
-        known = {str(item) for answer in answers for item in answer.frame["item"].unique()} if items else ()
         for item in items:
+            known = set[str]().union(*(answer.frame["item"].cast(pl.String) for answer in answers))
             _check("item", item, dict.fromkeys(sorted(known)))
         return kind.make(answers, *([items] if items else [])).as_document()
 
@@ -196,8 +197,8 @@ def figure(
     kind = figure_of(name)
     about = TABLES[kind.table] if kind.table else None
     chooses = about is not None and about.chooses_items
-    chosen = {"model": models, "strategy": strategies, "class": classes, "item": () if chooses else items}
-    only = {column: values for column, values in chosen.items() if values}
+    only = {"model": models, "strategy": strategies, "class": classes, "item": () if chooses else items}
+    only = {column: values for column, values in only.items() if values}
     answers = answers_of(_studies(stored), intervals=bool(kind.ends), only=only)
     made = about.make(answers, *([items] if chooses and items else [])) if about else None
     panels = getattr(paper_figures, kind.draw)(kind, answers, made.rows() if made else ())

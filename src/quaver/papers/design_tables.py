@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 
 import polars as pl
 
 from quaver.core.column_names import in_words
 from quaver.core.records import Estimate
+from quaver.core.rows import grouped
 from quaver.design.prompts.rendering import PromptWriter, messages_of
 from quaver.estimation.cells import OUTPUT
 from quaver.papers.paper_answers import (
@@ -35,19 +37,12 @@ _OUTCOMES = (
 Rows = Iterator[Sequence[Value]]
 
 
-def _factors(answers: StoredAnswers) -> dict[str, list[str]]:
-    """The factors with two levels or more, the first of them the reference."""
-    return {name: levels for name, levels in answers.factors.items() if len(levels) > 1}
-
-
 def _effects(answers: StoredAnswers, model: str) -> dict[tuple[str, str, str, str], Estimate]:
     """Factor effects by measure, how missing labels count, factor and level."""
-    factors = _factors(answers)
-    first = {name: levels[0] for name, levels in factors.items()}
-    mine = answers.of(model)
-    effects = {}
+    first = {name: levels[0] for name, levels in answers.varied.items()}
+    mine, effects = answers.of(model), {}
     for missing in ("drop", "wrong"):
-        options = {"factors": list(factors), "reference": first, "missing": missing}
+        options = {"factors": list(first), "reference": first, "missing": missing}
         for estimate in answers.take("factor_effects", mine, by=[], **options):
             measure = estimate.measure.removeprefix("factor_effects_")
             place = estimate.cell.get("factor", ""), estimate.cell.get("level", "")
@@ -59,7 +54,7 @@ def _effects(answers: StoredAnswers, model: str) -> dict[tuple[str, str, str, st
 def factor_levels(study: StoredAnswers, model: str) -> Rows:
     """Compliance, accuracy and macro-F1 at each level of each factor."""
     effects = _effects(study, model)
-    for factor, levels in _factors(study).items():
+    for factor, levels in study.varied.items():
         for level in levels:
             prompts = sum(variant.factors.get(factor) == level for variant in study.variants)
             estimates = (effects.get((*outcome, factor, level), UNKNOWN) for outcome in _OUTCOMES)
@@ -70,7 +65,7 @@ def factor_levels(study: StoredAnswers, model: str) -> Rows:
 def label_shift(study: StoredAnswers, model: str) -> Rows:
     """The share of each class at each level, and how far the distribution moves."""
     mine = study.of(model)
-    for factor, (first, *_) in _factors(study).items():
+    for factor, (first, *_) in study.varied.items():
         estimates = study.take("distribution_shift", mine, by=[], between=factor, reference=first)
         for estimate in estimates:
             if estimate.measure != "distribution_shift_tv" or factor not in estimate.cell:
@@ -90,7 +85,7 @@ def _class(estimate: Estimate, code: str) -> tuple[Value, ...]:
 
 def lengths(answers: Answers) -> Rows:
     """Prompt and answer length at each level, their change in per cent, and the money for 1,000 calls."""
-    changes: dict[tuple[str, str], list[float]] = {}
+    changes: list[tuple[str, str, float]] = []
     for answer in answers:
         # The words of each prompt beside the item's text, as the paper counts them
         item = answer.study.experiment.items[0]
@@ -99,21 +94,20 @@ def lengths(answers: Answers) -> Rows:
             shown = sum(len(message.content.split()) for message in messages_of(variant, answer.labels, item))
             fixed[variant.id] = shown - len(PromptWriter(variant, answer.labels).text(item).split())
         calls = _per_call(answer.part_costs())
-        for factor, levels in _factors(answer).items():
-            each = [
-                (_fixed_at(answer, fixed, factor, level), *calls.get((factor, level), (None,) * 3))
-                for level in levels
-            ]
-            for level, lengths in zip(levels, each, strict=True):
+        for factor, levels in answer.varied.items():
+            firsts: tuple[float | None, ...] = ()
+            for level in levels:
+                lengths = _fixed_at(answer, fixed, factor, level), *calls.get((factor, level), (None,) * 3)
+                firsts = firsts or lengths
                 row: list[Value] = [answer.name, in_words(factor), level]
-                for value, first in zip(lengths, each[0], strict=True):
+                for value, first in zip(lengths, firsts, strict=True):
                     row += [value, None if value is None or not first else value / first - 1]
                 yield row
                 if isinstance(row[4], float):
-                    changes.setdefault((in_words(factor), level), []).append(row[4])
+                    changes.append((in_words(factor), level, row[4]))
     if len(answers) > 1:
-        for head, some in changes.items():
-            yield "mean", *head, None, sum(some) / len(some), *(None,) * 6
+        for head, some in grouped(changes, itemgetter(0, 1)).items():
+            yield "mean", *head, None, sum(change for *_, change in some) / len(some), *(None,) * 6
 
 
 def _fixed_at(answers: StoredAnswers, fixed: Mapping[str, int], factor: str, level: str) -> float | None:
@@ -147,14 +141,16 @@ def data_sets(answers: Answers) -> Rows:
 def raw_outputs(answers: Answers, items: Sequence[str] = ()) -> Rows:
     """Answers as they were written, and whether they comply: the paper's table 8 and figure 3."""
     for answer in answers:
-        factors = list(_factors(answer))
+        factors = list(answer.varied)
         frame = answer.raw.with_columns(pl.col("status", "reason", *KEYS[:4]).cast(pl.String))
         if items:
             frame = frame.filter(pl.col("item").is_in(list(items)))
         else:
             failed = frame.filter(pl.col("status") != "valid")
             frame = failed.unique(["model", "status", "reason"], keep="first", maintain_order=True)
-        levels = {v.id: ", ".join(v.factors.get(name, NOTHING) for name in factors) for v in answer.variants}
+        levels = {}
+        for variant in answer.variants:
+            levels[variant.id] = ", ".join(variant.factors.get(name, NOTHING) for name in factors)
         for row in frame.iter_rows(named=True):
             status = "valid" if row["status"] == "valid" else row["reason"] or row["status"]
             place = (answer.name, row["model"], row["item"], levels.get(row["variant"], ""))

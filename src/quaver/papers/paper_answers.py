@@ -78,6 +78,16 @@ class StoredAnswers:
         """How many items have answers."""
         return self.frame["item"].n_unique()
 
+    @cached_property
+    def items_in_order(self) -> list[str]:
+        """The items' ids, in the study's order."""
+        return [item.id for item in self.study.experiment.items]
+
+    @cached_property
+    def prompts_in_order(self) -> list[str]:
+        """The prompts' ids, in the study's order."""
+        return [variant.id for variant in self.variants]
+
     @property
     def variants(self) -> Sequence[Variant]:
         """The prompts, in the study's order."""
@@ -93,6 +103,11 @@ class StoredAnswers:
     def factors(self) -> dict[str, list[str]]:
         """The levels of each factor of the prompts, in the study's order."""
         return self.study.experiment.levels
+
+    @property
+    def varied(self) -> dict[str, list[str]]:
+        """The levels of the factors that have several, the first of them the reference."""
+        return {name: levels for name, levels in self.factors.items() if len(levels) > 1}
 
     def take(self, measure: str, frame: pl.DataFrame | None = None, **options: Any) -> Estimates:
         """A registered measure of the first evaluator's annotations, or of a part of them.
@@ -163,9 +178,8 @@ class StoredAnswers:
     def exact(self) -> StoredAnswers:
         """The answers that are exactly a label's code (or its name); 1.0 is the code 1."""
         codes = pl.Series("code", self.labels.codes, dtype=pl.String)
-        names = {label.name: label.code for label in self.labels.labels} | dict(
-            zip(codes, codes, strict=True)
-        )
+        names = {label.name: label.code for label in self.labels.labels}
+        names |= zip(codes, codes, strict=True)
         numbers = dict(zip(codes.cast(pl.Float64, strict=False), codes, strict=True))
         numbers.pop(None, None)
         text = pl.col("label").str.strip_chars()
@@ -238,24 +252,22 @@ def _limited(
     studies: Mapping[str, Study], frames: Mapping[str, pl.DataFrame], column: str, values: Sequence[str]
 ) -> dict[str, pl.DataFrame]:
     """The annotations with some values of a column, of the studies that have any."""
-    known: dict[str, Mapping[str, str]] = {}
+    known, kept = set[str](), {}
     for name, frame in frames.items():
-        labels = studies[name].experiment.labels.labels
+        stored: dict[str, str] = {}
         if column == "class":
-            known[name] = {each: label.code for label in labels for each in (label.name, label.code)}
+            for label in studies[name].experiment.labels.labels:
+                stored |= {label.name: label.code, label.code: label.code}
         elif column in frame.columns:
-            known[name] = {each: each for each in frame[column].cast(pl.String).drop_nulls().unique()}
-    names = sorted({each for some in known.values() for each in some})
+            levels = frame[column].cast(pl.String).drop_nulls().unique()
+            stored = dict(zip(levels, levels, strict=True))
+        known |= stored.keys()
+        if chosen := [stored[value] for value in values if value in stored]:
+            kept[name] = rows_with(frame, "gold" if column == "class" else column, chosen)
     for value in values:
-        if value not in names:
-            raise UnknownName(column, value, names, where=column)
-    stored = "gold" if column == "class" else column
-    kept = {}
-    for name, some in known.items():
-        frame = rows_with(frames[name], stored, [some[value] for value in values if value in some])
-        if frame.height:
-            kept[name] = frame
-    return kept
+        if value not in known:
+            raise UnknownName(column, value, sorted(known), where=column)
+    return {name: frame for name, frame in kept.items() if frame.height}
 
 
 def each_model(answers: Answers) -> Iterator[tuple[StoredAnswers, str]]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from quaver.core.annotations import rows_with
 from quaver.core.arguments import guarded
+from quaver.core.rows import grouped
 from quaver.errors import QuaverError, StoreError
 from quaver.papers.paper_answers import Answers, each_model
 from quaver.papers.published_table import FigureKind
@@ -67,35 +71,39 @@ class Panels:
         Raises:
             QuaverError: There is no such page.
         """
-        rows: dict[str, list[Mapping[str, Any]]] = {}
-        for row in self.rows:
-            rows.setdefault(row["panel"], []).append(row)
+        panels = grouped(self.rows, itemgetter("panel"))
         room = min(self.room, _LEAST) if columns else self.room
-        beside = min(len(rows), columns or len(rows), max(1, int((width - 10) // room)))
-        left = PAGE - _HEAD - 24 - 19 * (len({row.get("series") for row in self.rows}) // 3)
-        names = {panel: {row.get("row") for row in some} for panel, some in rows.items()}
-        pages: list[list[str]] = [[]]
-        for panel in rows:
-            some = [*pages[-1], panel]
-            most = max(len(names[each]) for each in some)
-            alike = len({name for each in some for name in names[each]}) == most  # they share an axis
-            lines = -(-len(some) // beside)
-            if pages[-1] and not (alike and lines * (self._high(most, width / beside) + _AROUND) <= left):
-                pages.append([])
-            pages[-1].append(panel)
+        beside = min(len(panels), columns or len(panels), max(1, int((width - 10) // room)))
+        left = PAGE - _HEAD - 24 - 19 * (len(_names(self.rows, "series")) // 3)
+        pages: list[list[Mapping[str, Any]]] = []
+        on_page, most = 0, 0
+        for rows in panels.values():
+            page = [*pages[-1], *rows] if pages else rows
+            most = max(most, len(_names(rows, "row")))
+            alike = len(_names(page, "row")) == most  # they share an axis
+            lines = -(-(on_page + 1) // beside)
+            if pages and alike and lines * (self._high(most, width / beside) + _AROUND) <= left:
+                pages[-1], on_page = page, on_page + 1
+            else:
+                pages.append(rows)
+                on_page, most = 1, len(_names(rows, "row"))
         if number > len(pages):
             expected = f"1 to {len(pages)}"
             raise QuaverError(
                 "the figure has no such page", where="page", expected=expected, found=str(number)
             )
         shown = pages[number - 1]
-        drawn = [row for panel in shown for row in rows[panel]]
-        high = self._high(max(len(names[panel]) for panel in shown), width / beside)
-        return self.form(drawn, beside=beside, high=high, width=width, **self.look), len(pages)
+        lines = max(len(_names(rows, "row")) for rows in grouped(shown, itemgetter("panel")).values())
+        high = self._high(lines, width / beside)
+        return self.form(shown, beside=beside, high=high, width=width, **self.look), len(pages)
 
     def _high(self, rows: int, wide: float) -> float:
         """How high a panel with so many rows is."""
         return (self.high or min(250.0, 1.05 * (wide - 76))) * (rows if self.form is forest else 1)
+
+
+def _names(rows: Rows, key: str) -> set[Any]:
+    return {row.get(key) for row in rows}
 
 
 def beside_noise(kind: FigureKind, answers: Answers, table: Rows) -> Panels:
@@ -175,29 +183,26 @@ def lines(kind: FigureKind, answers: Answers, table: Rows) -> Panels:
     spots = _spots(kind, table)
     look: dict[str, Any] = {"across": kind.x, "up": kind.y[0], "joined": True}
     if "PSS" in kind.y[0]:
-        scores: dict[str, list[float]] = {}
-        for row in spots:
-            if row["series"] == spots[0]["series"]:
-                scores.setdefault(row["panel"], []).append(row["y"])
-        spots.sort(key=lambda row: -np.mean(scores.get(row["panel"], [-1.0])))
+        means = {}
+        for panel, some in grouped(spots, itemgetter("panel")).items():
+            scores = [row["y"] for row in some if row["series"] == spots[0]["series"]]
+            means[panel] = np.mean(scores or [-1.0])
+        spots.sort(key=lambda row: -means[row["panel"]])
         look["references"] = [(0.8, "dashed: 0.8", None)]
     return Panels(plane, spots, _PLANE, look=look)
 
 
 def points(kind: FigureKind, answers: Answers, table: Rows) -> Panels:
     """Points with their names; of many that lie on each other, the first's and how many more."""
-    there: dict[tuple[str, float, float], list[Row]] = {}
-    for row in _spots(kind, table):
-        there.setdefault((row["panel"], row["x"], row["y"]), []).append(row)
     rows = []
-    for some in there.values():
-        several = len({row["series"] for row in some}) > 1
-        names = [f"{row['series']}, {row['name']}" if several else row["name"] for row in some]
+    for some in grouped(_spots(kind, table), itemgetter("panel", "x", "y")).values():
+        shown = ("series", "name") if len(_names(some, "series")) > 1 else ("name",)
+        names = [_text(row, shown) for row in some]
         name = "; ".join(names)
         if len(names) > 2 and len(name) > 24:
             name = f"{names[0]} and {len(names) - 1} others"
         rows.append({**some[0], "name": name})
-    lone = {row["x"] for row in rows}
+    lone = _names(rows, "x")
     ends = (0.0, 2 * max(lone)) if len(lone) == 1 and max(lone) > 0 else None
     return Panels(plane, rows, _PLANE, look={"across": kind.x, "up": _title(kind), "x_ends": ends})
 
@@ -206,19 +211,19 @@ def bars(kind: FigureKind, answers: Answers, table: Rows) -> Panels:
     """A dot a number, in rows, a panel beside a panel; dashed where chance alone gets there."""
     rows: list[Row] = []
     references: dict[tuple[float, str, str | None], None] = {}
-    chance = {answer.name: 1 / len(answer.labels.codes) for answer in answers}
+    codes = {answer.name: answer.labels.codes for answer in answers}
     accuracy = any(name.startswith("accuracy") for name in kind.y)
     for panel, row, name, value in _numbers(kind, table):
         series = name.removeprefix("accuracy by ")
         rows.append({"panel": panel, "row": str(row[kind.x]), "value": value, "series": series})
-        if accuracy and row.get("data set") in chance:
-            guessed = chance[row["data set"]]
+        if accuracy and row.get("data set") in codes:
+            guessed = 1 / len(codes[row["data set"]])
             references[guessed, f"dashed: chance, {guessed:.2f}", panel] = None
     return _dots(rows, _title(kind), references=list(references))
 
 
 def _dots(rows: Rows, axis: str, **look: Any) -> Panels:
-    step = max(19.0, 7.0 * len({row["series"] for row in rows}) + 3)
+    step = max(19.0, 7.0 * len(_names(rows, "series")) + 3)
     return Panels(forest, rows, _BAR, step, {"axis": axis, "domain": (0.0, 1.0), **look})
 
 
@@ -228,7 +233,7 @@ def heat(kind: FigureKind, answers: Answers, table: Rows) -> Panels:
     for panel, row, _, value in _numbers(kind, table):
         where = {"row": _text(row, kind.series), "column": str(row[kind.x])}
         rows.append({"panel": panel, **where, "value": value, "text": f"{value:.2f}"})
-    return Panels(grid, rows, 10_000, 27.0 * len({row["row"] for row in rows}))
+    return Panels(grid, rows, 10_000, 27.0 * len(_names(rows, "row")))
 
 
 def stated_over_token(kind: FigureKind, answers: Answers, table: Rows) -> Panels:
@@ -238,14 +243,12 @@ def stated_over_token(kind: FigureKind, answers: Answers, table: Rows) -> Panels
     """
     rows = []
     for study, model in each_model(answers):
-        stated = {
-            name: kept_prompts(study, model, name)[1] for name in evaluators(study, "verbal_confidence")
-        }
-        frames = dict(stated)
-        if stated:
-            kept = pl.concat([frame.select("variant") for frame in stated.values()])
-            for name in evaluators(study, "logprob"):
-                frames[name] = by_evaluator(study, name, model).join(kept, on="variant", how="semi")
+        frames, kept = dict[str, pl.DataFrame](), list[str]()
+        for name in evaluators(study, "verbal_confidence"):
+            frames[name] = kept_prompts(study, model, name)[1]
+            kept.extend(frames[name]["variant"].cast(pl.String).unique())
+        for name in evaluators(study, "logprob") if frames else ():
+            frames[name] = rows_with(by_evaluator(study, name, model), "variant", kept)
         for name, frame in frames.items():
             for part in reliability(frame):
                 interval = {"low": part["right_low"], "high": part["right_high"]}
@@ -273,9 +276,9 @@ def _spots(kind: FigureKind, table: Rows) -> list[Row]:
         if "*" in named:
             words = [name for name in row if isinstance(row[name], str) and name not in kind.panel]
             coloured, named = words[:-1], words[-1:]
-        low, high = (_number(row.get(f"{kind.ends} {end}")) for end in ("low", "high"))
+        ends = {end: _number(row.get(f"{kind.ends} {end}")) for end in ("low", "high")}
         where = {"panel": panel, "series": _text(row, coloured) or column, "name": _text(row, named)}
-        spots.append({**where, "x": across, "y": value, "low": low, "high": high})
+        spots.append({**where, "x": across, "y": value, **ends})
     return spots
 
 
@@ -289,10 +292,7 @@ def _numbers(kind: FigureKind, table: Rows) -> Iterator[tuple[str, Mapping[str, 
         if any(str(row[name]) not in some for name, some in kind.only.items()):
             continue
         for name in kind.y:
-            columns = (
-                [column for column in row if column.startswith(name[:-1])] if name.endswith("*") else [name]
-            )
-            for column in columns:
+            for column in fnmatch.filter(row, name) if name.endswith("*") else [name]:
                 value = _number(row.get(column))
                 if value is not None:
                     yield _text(row, kind.panel), row, column, value

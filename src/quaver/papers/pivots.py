@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import polars as pl
 
 from quaver.core.records import Estimate
+from quaver.core.rows import by_level, of_measures
 from quaver.papers.paper_answers import NOTHING, UNKNOWN, Answers, StoredAnswers, each_model, p_of, per_model
 from quaver.papers.published_table import Value
 
@@ -19,8 +21,7 @@ _OWN = frozenset({"take", "measure", "interval", "needed"})
 
 def configuration(answers: StoredAnswers) -> list[str]:
     """What makes a configuration: the factors of the prompt, and the temperature where it varies."""
-    several = [name for name, levels in answers.factors.items() if len(levels) > 1]
-    return [*several, *([TEMPERATURE] if temperatures_of(answers) else [])]
+    return [*answers.varied, *([TEMPERATURE] if temperatures_of(answers) else [])]
 
 
 def temperatures_of(answers: StoredAnswers) -> list[float]:
@@ -44,13 +45,14 @@ def pivot(answers: Answers, declared: Mapping[str, Any]) -> Iterator[Sequence[Va
     by: Sequence[str] = declared.get("by", [])
     numbers = declared["numbers"]
     for study, model in each_model(answers):
-        own: list[str] = []
+        own, each, needed = list[str](), list[dict[tuple[str, ...], Estimate]](), list[set[tuple[str, ...]]]()
         for part in by:
             own += configuration(study) if part == "*" else [part]
-        each = [cells_of(study, model, own, number) for number in numbers]
-        needed = [cells for cells, number in zip(each, numbers, strict=True) if number.get("needed", True)]
-        keys = set.intersection(*map(set, needed))
-        for key in sorted(keys, key=lambda key: _place(study, own, key)):
+        for number in numbers:
+            each.append(cells_of(study, model, own, number))
+            if number.get("needed", True):
+                needed.append({*each[-1]})
+        for key in sorted(set.intersection(*needed), key=partial(_place, study, own)):
             shown = [cells.get(key, UNKNOWN) for cells in each]
             count = [shown[0].n] if declared.get("count") else []
             yield study.name, model, *_head(study, dict(zip(own, key, strict=True)), by), *count, *shown
@@ -65,11 +67,10 @@ def cells_of(
         options["resamples"] = 0
     estimates = answers.take(number["measure"], answers.of(model), by=[*by], **options)
     wanted = number.get("take", number["measure"])
-    return {
-        tuple(estimate.cell.get(name, "") for name in by): estimate
-        for estimate in estimates
-        if estimate.measure == wanted
-    }
+    cells = {}
+    for estimate in of_measures(estimates, wanted):
+        cells[tuple(estimate.cell.get(name, "") for name in by)] = estimate
+    return cells
 
 
 def _head(answers: StoredAnswers, cell: Mapping[str, str], by: Sequence[str]) -> Iterator[Value]:
@@ -86,11 +87,7 @@ def _head(answers: StoredAnswers, cell: Mapping[str, str], by: Sequence[str]) ->
 
 def _place(answers: StoredAnswers, names: Sequence[str], key: Sequence[str]) -> tuple[float, ...]:
     """Where a cell stands: items, prompts and levels in the study's order, temperatures by their number."""
-    known = {
-        "item": [item.id for item in answers.study.experiment.items],
-        "variant": [variant.id for variant in answers.variants],
-        **answers.factors,
-    }
+    known = {**answers.factors, "item": answers.items_in_order, "variant": answers.prompts_in_order}
 
     def place(name: str, level: str) -> float:
         return float(level) if name == TEMPERATURE else [*known.get(name, []), level].index(level)
@@ -116,7 +113,7 @@ def temperatures(study: StoredAnswers, model: str) -> Iterator[Sequence[Value]]:
     mine = study.of(model).with_columns(pl.col(TEMPERATURE).cast(pl.String))
     reference = {TEMPERATURE: str(levels[0])}
     effects = study.take("factor_effects", mine, by=[], factors=[TEMPERATURE], reference=reference)
-    changes = {e.cell.get("level"): e for e in effects if e.measure == "factor_effects_accuracy_difference"}
+    changes = by_level(of_measures(effects, "factor_effects_accuracy_difference"), "level")
     for level in levels:
         less = changes.get(str(level), UNKNOWN)
         outcomes = (cells.get((str(level),), UNKNOWN) for cells in each)

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
+from operator import attrgetter
 from typing import Any, Literal, get_args
 
 from markupsafe import Markup
 
 from quaver.core.number_format import decimals, span
 from quaver.core.records import Estimate
+from quaver.core.rows import grouped
 from quaver.errors import UnknownName
 from quaver.papers.paper_answers import NOTHING, UNKNOWN
 from quaver.report.tables.table import Table, as_text, plain
@@ -165,9 +168,9 @@ def table_of(declared: str, rows: Sequence[Sequence[Value]], name: str) -> Table
 
 def _names_at(rows: Sequence[Sequence[Value]], star: int) -> list[str]:
     """The names that the rows' mappings have for one of the ``*``."""
-    names: dict[str, None] = {}
+    names: dict[str, Single] = {}
     for row in rows:
-        names.update(dict.fromkeys([value for value in row if isinstance(value, Mapping)][star]))
+        names |= [value for value in row if isinstance(value, Mapping)][star]
     return list(names)
 
 
@@ -193,14 +196,17 @@ def reasons(rows: Sequence[Sequence[Value]]) -> list[str]:
     >>> reasons([("a", Estimate("alpha", None, reason="no variation")), ("b", Estimate("alpha", 0.1))])
     ['No value (alpha): no variation.']
     """
-    lacking: dict[str, dict[str, None]] = {}
+    lacking: list[Estimate] = []
     for row in rows:
-        for value in (
-            value for each in row for value in (each.values() if isinstance(each, Mapping) else [each])
-        ):
-            if isinstance(value, Estimate) and value.value is None and value is not UNKNOWN:
-                lacking.setdefault(value.reason or "no reason given", {})[value.measure] = None
-    return [f"{NO_VALUE} ({', '.join(measures)}): {reason}." for reason, measures in lacking.items()]
+        for value in row:
+            for single in value.values() if isinstance(value, Mapping) else [value]:
+                if isinstance(single, Estimate) and single.value is None and single is not UNKNOWN:
+                    lacking.append(single)
+    notes = []
+    for reason, some in grouped(lacking, lambda estimate: estimate.reason or "no reason given").items():
+        measures = grouped(some, attrgetter("measure"))
+        notes.append(f"{NO_VALUE} ({', '.join(measures)}): {reason}.")
+    return notes
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,15 +250,14 @@ class Layout:
         values: dict[str, str] = {}
         for name, head in self.values.items():
             start = name.removesuffix("*")
-            if start == name:
-                values[name] = head
-            else:
-                some = [column for column in table.columns if column.startswith(start)]
-                values |= {column: head + column.removeprefix(start) for column in some}
-        lacking = any(NOTHING in (row[name] for name in values) for row in rows)
-        kept = (note for note in table.notes if lacking or not note.startswith(NO_VALUE))
-        notes = (*self.notes, *kept)
-        return replace(table, name=label, caption=self.caption, table=self._grid(rows, values), notes=notes)
+            for column in table.columns:
+                if column == name or (start != name and column.startswith(start)):
+                    values[column] = head + column.removeprefix(start)
+        notes = [*self.notes, *table.notes]
+        if not any(NOTHING in map(row.get, values) for row in rows):
+            notes = [note for note in notes if not note.startswith(NO_VALUE)]
+        grid = self._grid(rows, values)
+        return replace(table, name=label, caption=self.caption, table=grid, notes=tuple(notes))
 
     def _kept(self, table: PublishedTable) -> list[dict[str, Cell]]:
         """The rows that are printed, the best numbers in bold."""
@@ -260,31 +265,27 @@ class Layout:
         for name, some in self.only.items():
             rows = [row for row in rows if plain(row[name]) in some]
         for name, which in self.best.items():
-            compared: dict[str, list[dict[str, Cell]]] = {}
-            for row in rows:
-                if numbers_of(row[name]):
-                    compared.setdefault(_named_by(row, self.beside), []).append(row)
-            for group in compared.values():
+            compared = [row for row in rows if numbers_of(row[name])]
+            for group in grouped(compared, partial(_named_by, columns=self.beside)).values():
                 self._embolden(group, name, lowest=which == "lowest")
         return rows
 
     def _embolden(self, rows: Sequence[dict[str, Cell]], name: str, *, lowest: bool) -> None:
         """Print the best number of some rows in bold, if it is far enough from the next."""
-        values = sorted({numbers_of(row[name])[0] for row in rows}, reverse=not lowest)
-        if len(values) < 2 or abs(values[0] - values[1]) <= self.least:
-            return
-        for row in rows:
-            if numbers_of(row[name])[0] == values[0]:
+        of_values = grouped(rows, lambda row: numbers_of(row[name])[0])
+        values = sorted(of_values, reverse=not lowest)
+        if len(values) > 1 and abs(values[0] - values[1]) > self.least:
+            for row in of_values[values[0]]:
                 row[name] = Markup("<b>{}</b>").format(row[name])
 
     def _grid(self, rows: Sequence[Mapping[str, Cell]], values: Mapping[str, str]) -> Table:
         """The numbers by what their row is about and by their place: what spans the column, and its head."""
         grid: dict[tuple[Cell, ...], dict[tuple[str, str], Cell]] = {}
         for row in rows:
-            line = grid.setdefault(tuple(row[name] for name in self.rows), {})
+            line = grid.setdefault(tuple(map(row.__getitem__, self.rows)), {})
             for name, head in values.items():
                 line[self._place(row, head)] = row[name]
-        places = list(dict.fromkeys(place for line in grid.values() for place in line))
+        places = list(dict.fromkeys(chain.from_iterable(grid.values())))
         lines = [(*key, *(line.get(place, NOTHING) for place in places)) for key, line in grid.items()]
         first = len(self.rows)
         heads = list(dict.fromkeys(key[:-1] for key in grid))
@@ -292,12 +293,12 @@ class Layout:
         if self.mean and len(lines) > 1:
             means = list(map(_mean, list(zip(*lines, strict=True))[first:]))
             lines.append((self.mean, *("",) * (first - 1), *means))
-        groups = ("",) * first + tuple(group for group, _ in places)
+        spans, printed = zip(*places, strict=True) if places else ((), ())
         return Table(
-            (*self.rows, *(head for _, head in places)),
+            (*self.rows, *printed),
             tuple(lines),
             frozenset(range(first, first + len(places))),
-            groups=groups if any(groups) else (),
+            groups=("",) * first + spans if any(spans) else (),
         )
 
     def _place(self, row: Mapping[str, Cell], value: str) -> tuple[str, str]:
@@ -318,13 +319,15 @@ def _mean(column: Sequence[Cell]) -> Cell:
     >>> _mean([Markup('<data value="0.5">50.0%</data>'), Markup('<data value="0.25">25.0%</data>')])
     Markup('<data value="0.375">37.5%</data>')
     """
-    numbers = list(map(numbers_of, column))
-    if not all(len(each) == 1 for each in numbers):
-        return NOTHING
+    total = 0.0
+    for each in column:
+        numbers = numbers_of(each)
+        if len(numbers) != 1:
+            return NOTHING
+        total += numbers[0]
     shown = plain(column[0])
     places = len(shown.rstrip("%").partition(".")[2])
-    mean = sum(each[0] for each in numbers) / len(numbers)
-    return number(mean, f"{places}{'%' * shown.endswith('%')}")
+    return number(total / len(column), f"{places}{'%' * shown.endswith('%')}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain, groupby
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import polars as pl
 
 from quaver.core.annotations import rows_with
 from quaver.core.records import Estimate
+from quaver.core.rows import by_level, grouped
 from quaver.estimation.coded_columns import Unmeasurable
 from quaver.estimation.measure_input import beside
 from quaver.measures.calibration.calibration_error import reliability_curve
@@ -39,11 +42,8 @@ Rows = Iterator[Sequence[Value]]
 
 def evaluators(answers: StoredAnswers, use: str) -> list[str]:
     """The study's evaluators of a rule, by name; of token confidence, only the normalised."""
-    return [
-        evaluator.title
-        for evaluator in answers.study.spec.evaluators
-        if evaluator.use == use and evaluator.options.get("normalised", True)
-    ]
+    of_rule = [evaluator for evaluator in answers.study.spec.evaluators if evaluator.use == use]
+    return [evaluator.title for evaluator in of_rule if evaluator.options.get("normalised", True)]
 
 
 def by_evaluator(answers: StoredAnswers, name: str, model: str) -> pl.DataFrame:
@@ -54,11 +54,8 @@ def by_evaluator(answers: StoredAnswers, name: str, model: str) -> pl.DataFrame:
 def prompts(answers: StoredAnswers, frame: pl.DataFrame) -> list[tuple[str, str]]:
     """The prompts that have answers: their ids, and what the tables call them."""
     answered = set(frame["variant"].cast(pl.String).unique())
-    return [
-        (variant.id, " | ".join(variant.factors.values()) or variant.id)
-        for variant in answers.variants
-        if variant.id in answered
-    ]
+    variants = [variant for variant in answers.variants if variant.id in answered]
+    return [(variant.id, " | ".join(variant.factors.values()) or variant.id) for variant in variants]
 
 
 def of_paper(frame: pl.DataFrame) -> pl.DataFrame:
@@ -92,15 +89,16 @@ def token_ece(answers: Answers) -> Rows:
 
 def ece_shifts(answers: Answers) -> Rows:
     """How far normalising moves ECE, by prompt, over data sets and models: the paper's table 4."""
-    shifts: dict[str, list[float]] = {}
+    cells: list[tuple[str, float]] = []
     for study, _, shown, frame in _token_cells(answers):
         value = study.points("ece_shift", frame, by=[])[0].value
         if value is not None:
-            shifts.setdefault(shown, []).append(abs(value))
-    if shifts:
-        shifts["all cells"] = [value for some in shifts.values() for value in some]
-    for shown, some in shifts.items():
-        values = np.array(some)
+            cells.append((shown, abs(value)))
+    parts = grouped(cells, itemgetter(0))
+    if cells:
+        parts["all cells"] = [*chain.from_iterable(parts.values())]
+    for shown, some in parts.items():
+        values = np.array([shift for _, shift in some])
         drawn = values[np.random.default_rng(42).integers(0, values.size, (2000, values.size))].mean(1)
         low, high = np.percentile(drawn, [2.5, 97.5]).tolist()
         beyond = (average(values > bar) for bar in (0.05, 0.2))
@@ -110,14 +108,12 @@ def ece_shifts(answers: Answers) -> Rows:
 
 def coverage(answers: Answers) -> Rows:
     """In how many cells and answers all labels were among the likeliest tokens: the paper's table 5."""
-    seen: dict[str, list[pl.Series]] = {}
-    for study, _, _, frame in _token_cells(answers):
-        covered = frame["label_coverage"].drop_nulls() >= 1
-        if covered.len():
-            seen.setdefault(study.name, []).append(covered)
-    for name, cells in seen.items():
-        full = sum(cell.sum() >= 0.999 * cell.len() for cell in cells)
-        yield name, f"{full} / {len(cells)}", average(np.concatenate(cells))
+    for name, cells in groupby(_token_cells(answers), lambda cell: cell[0].name):
+        covered = [frame["label_coverage"].drop_nulls() >= 1 for *_, frame in cells]
+        covered = [cell for cell in covered if cell.len()]
+        if covered:
+            full = sum(cell.sum() >= 0.999 * cell.len() for cell in covered)
+            yield name, f"{full} / {len(covered)}", average(pl.concat(covered))
 
 
 def with_token(answers: StoredAnswers, model: str, name: str) -> pl.DataFrame:
@@ -188,12 +184,12 @@ def pooled(study: StoredAnswers, model: str) -> Rows:
 def _values_of_stated(answers: StoredAnswers, model: str, threshold: float, *, paper: bool) -> pl.DataFrame:
     """The numbers of `_stated` without intervals, a row a cell."""
     kinds = ("parse_rate", "ece", "minus_accuracy", "minus_token", "ece_gap")
-    rows = [
-        (name, shown, *(made.get(kind, UNKNOWN).value for kind in kinds))
-        for name, shown, made in _stated(answers, model, threshold, paper=paper, resamples=0)
-    ]
+    rows: list[dict[str, Any]] = []
+    for name, shown, made in _stated(answers, model, threshold, paper=paper, resamples=0):
+        values = {kind: estimate.value for kind, estimate in made.items()}
+        rows.append({"phrasing": name, "prompt": shown, **values})
     schema = {"phrasing": pl.String, "prompt": pl.String} | dict.fromkeys(kinds, pl.Float64)
-    return pl.DataFrame(rows, schema=schema, orient="row")
+    return pl.DataFrame(rows, schema=schema)
 
 
 @per_model
@@ -218,16 +214,14 @@ def phrasings(study: StoredAnswers, model: str) -> Rows:
     cells = _values_of_stated(study, model, 0.0, paper=False)
     first, second = (cells.filter(phrasing=name) for name in names)
     both = first.join(second, on="prompt", how="left", suffix=" second", maintain_order="left")
-    for row in both.iter_rows(named=True):
-        numbers: list[Value] = []
-        for kind in ("parse_rate", "ece", "minus_accuracy"):
-            before, after = row[kind], row[f"{kind} second"]
-            less = None if before is None or after is None else after - before
-            numbers += [before, after, less]
-        same = NOTHING
-        if less is not None:
-            same = "yes" if before * after > 0 else "no"
-        yield row["prompt"], ", ".join(names), same, *numbers
+    numbers: list[pl.Expr] = []
+    for kind in ("parse_rate", "ece", "minus_accuracy"):
+        before, after = pl.col(kind), pl.col(f"{kind} second")
+        numbers += [before, after, (after - before).alias(f"{kind} less")]
+    words = {True: "yes", False: "no", None: NOTHING}
+    same_side = (before * after > 0).alias("same side")
+    for prompt, same, *values in both.select("prompt", same_side, *numbers).iter_rows():
+        yield prompt, ", ".join(names), words[same], *values
 
 
 @per_model
@@ -250,12 +244,12 @@ def sizes(answers: StoredAnswers) -> Mapping[str, float]:
 def spreads(study: StoredAnswers, model: str) -> Rows:
     """Accuracy under each prompt, its mean, and the spread without and with the reasoning prompt."""
     mine = study.of(model)
-    each = {e.cell.get("variant"): e.value for e in study.points("accuracy", mine, by=["variant"])}
-    named = {name: each.get(variant) for variant, name in prompts(study, study.frame)}
+    each = by_level(study.points("accuracy", mine, by=["variant"]), "variant")
+    named = {name: each.get(variant, UNKNOWN).value for variant, name in prompts(study, study.frame)}
     paper = study.points("spread", of_paper(mine), by=[])[0]
     whole = study.take("spread", mine, by=[])[0]
-    noise = map(whole.details.get, ("floor", "p"))
-    yield sizes(study).get(model), named, average(each.values()), paper, whole, *noise
+    mean = average(estimate.value for estimate in each.values())
+    yield sizes(study).get(model), named, mean, paper, whole, *map(whole.details.get, ("floor", "p"))
 
 
 def size_and_spread(answers: Answers) -> Rows:
@@ -270,12 +264,8 @@ def size_and_spread(answers: Answers) -> Rows:
 
 def readers(answers: StoredAnswers) -> list[str]:
     """The evaluators that read a label from the answer, or from a repair of it; the suspect rule first."""
-    named = [
-        (evaluator.use, evaluator.title)
-        for evaluator in answers.study.spec.evaluators
-        if evaluator.use not in (_TOKEN, _STATED)
-    ]
-    return [title for _, title in sorted(named, key=lambda pair: pair[0] != "first_character")]
+    rules = sorted(answers.study.spec.evaluators, key=lambda evaluator: evaluator.use != "first_character")
+    return [evaluator.title for evaluator in rules if evaluator.use not in (_TOKEN, _STATED)]
 
 
 @per_model
@@ -286,20 +276,18 @@ def repairs(study: StoredAnswers, model: str) -> Rows:
     base = frames[suspect]
     against = next((v.id for v in study.variants if v.factors.get(_FACTOR) == _BASELINE), None)
     differences = study.take("differences", base, by=[], between="variant", reference=against)
-    drops = {e.cell.get("variant"): e for e in differences}
-    each = {e.cell.get("variant"): e.value for e in study.points("accuracy", of_paper(base), by=["variant"])}
-    four = average(each.values())
+    drops = by_level(differences, "variant")
+    each = by_level(study.points("accuracy", of_paper(base), by=["variant"]), "variant")
+    four = average(estimate.value for estimate in each.values())
     for variant, shown in prompts(study, base):
-        right = {
-            name: study.points("accuracy", rows_with(frame, "variant", variant), by=[])[0]
-            for name, frame in frames.items()
-        }
-        rest = average(value for other, value in each.items() if other != variant)
-        failed = (four or 0.0) - (right[suspect].value or 0.0) >= 0.01  # else there is nothing to recover
-        closed = {
-            name: _recovered(right[suspect].value, right[name].value, rest) if failed else None
-            for name in others
-        }
+        right, closed = dict[str, Estimate](), dict[str, float | None]()
+        for name, frame in frames.items():
+            right[name] = study.points("accuracy", rows_with(frame, "variant", variant), by=[])[0]
+        rest = average(estimate.value for other, estimate in each.items() if other != variant)
+        first = right[suspect].value
+        failed = (four or 0.0) - (first or 0.0) >= 0.01  # else there is nothing to recover
+        for name in others:
+            closed[name] = _recovered(first, right[name].value, rest) if failed else None
         yield shown, four, right, drops.get(variant, UNKNOWN), closed
 
 

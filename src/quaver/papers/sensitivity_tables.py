@@ -119,27 +119,21 @@ def before_and_after(answers: Answers) -> Rows:
         first_study, points = each[0]
         moved = points.filter(pl.col("sensitivity") > 0)
         apart = moved.drop_nulls("consistency").sort("consistency", "item")
-        worst = (
-            pl.concat([moved.head(_MOVED), apart.head(_MOVED)])
-            .select("item", "gold")
-            .unique(maintain_order=True)
-        )
+        worst = pl.concat([moved.head(_MOVED), apart.head(_MOVED)]).select("item", "gold")
         for code in points["gold"].unique().sort():
-            yield *head, code, "all", NOTHING, _numbers(each, pl.col("gold") == code)
-        for item, gold in worst.rows():
-            yield (
-                *head,
-                gold,
-                item,
-                first_study.texts.get(item, NOTHING),
-                _numbers(each, pl.col("item") == item),
-            )
+            yield *head, code, "all", NOTHING, _numbers(each, gold=code)
+        for item, gold in worst.unique(maintain_order=True).rows():
+            yield *head, gold, item, first_study.texts.get(item, NOTHING), _numbers(each, item=item)
 
 
-def _numbers(each: Sequence[tuple[StoredAnswers, pl.DataFrame]], rows: pl.Expr) -> dict[str, float | None]:
+def _numbers(each: Sequence[tuple[StoredAnswers, pl.DataFrame]], **which: str) -> dict[str, float | None]:
     """The means of some items' numbers in each data set."""
-    means = [(study.name, points.filter(rows).select(pl.mean(*_NUMBERS.values()))) for study, points in each]
-    return {f"{name}, {of}": mean[column].item() for name, column in _NUMBERS.items() for of, mean in means}
+    numbers = {}
+    for name, column in _NUMBERS.items():
+        for study, points in each:
+            mean = points.filter(**which).select(pl.mean(column))
+            numbers[f"{name}, {study.name}"] = mean.item()
+    return numbers
 
 
 def _item_planes(answers: Answers) -> Iterator[tuple[StoredAnswers, pl.DataFrame, tuple[str, str, str]]]:

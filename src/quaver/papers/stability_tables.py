@@ -13,7 +13,7 @@ import polars as pl
 
 from quaver.core.annotations import rows_with
 from quaver.core.records import Estimate
-from quaver.core.rows import Estimates
+from quaver.core.rows import Estimates, by_level, defined
 from quaver.core.seeds import derive
 from quaver.estimation.coded_columns import encode
 from quaver.estimation.estimands import in_every_group
@@ -41,12 +41,12 @@ Rows = Iterator[Sequence[Value]]
 
 def _scores(estimates: Mapping[Any, Estimate]) -> dict[Any, Score]:
     """The defined scores as the promptstability package has them."""
-    names = [COLUMNS[f"ka_{end}"] for end in ("mean", "lower", "upper")]
+    mean, lower, upper = COLUMNS["ka_mean"], COLUMNS["ka_lower"], COLUMNS["ka_upper"]
     scores = {}
     for place, estimate in estimates.items():
         if estimate.value is not None:
             low, high = estimate.interval or (_UNDEFINED, _UNDEFINED)
-            scores[place] = dict(zip(names, (estimate.value, low, high), strict=True))
+            scores[place] = {mean: estimate.value, lower: low, upper: high}
     return scores
 
 
@@ -256,10 +256,10 @@ def poor_prompts(answers: Answers) -> Sequence[Sequence[Value]]:
     for study, model in each_model(answers):
         prompts = {variant.id: variant for variant in study.variants}
         mine = study.of(model, study.reworded)
-        for estimate in study.take("original_agreement", mine, by=[], missing=study.unlabelled):
-            variant = prompts.get(estimate.cell.get("variant", ""))
-            if variant is not None and estimate.value is not None and estimate.value < BAR:
-                known = variant.covariates
+        agreements = study.take("original_agreement", mine, by=[], missing=study.unlabelled)
+        for name, estimate in by_level(defined(agreements), "variant").items():
+            if name in prompts and estimate.number < BAR:
+                variant, known = prompts[name], prompts[name].covariates
                 place = known.get("paraphrase_temperature", known.get("strength", NOTHING))
                 shown = place if place == NOTHING else f"{float(place):g}"
                 cut = "yes" if known.get("cut_off") else ""
@@ -283,13 +283,13 @@ _COUNTS = ("calls", "prompt_tokens", "completion_tokens")
 
 def _spent(answers: Answers) -> tuple[list[tuple[Any, ...]], tuple[float, ...]]:
     """Data set, model, calls, tokens and money of each, and the sums; NaN where a part is not known."""
-    rows = [
-        (answer.name, paid_model(cost), *map(cost.get, _COUNTS), *_money(answer, cost))
-        for answer in answers
-        for cost in answer.costs().to_dicts()
-    ]
-    known = [tuple(_UNDEFINED if value is None else value for value in row) for row in rows]
-    return known, tuple(map(sum, [*zip(*known, strict=True)][2:])) or (0.0,) * 6
+    rows: list[tuple[Any, ...]] = []
+    for answer in answers:
+        for cost in answer.costs().to_dicts():
+            numbers = (*map(cost.get, _COUNTS), *_money(answer, cost))
+            known = (_UNDEFINED if number is None else number for number in numbers)
+            rows.append((answer.name, paid_model(cost), *known))
+    return rows, tuple(map(sum, [*zip(*rows, strict=True)][2:])) or (0.0,) * 6
 
 
 def costs(answers: Answers) -> Rows:
