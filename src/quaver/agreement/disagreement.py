@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import Any, get_args
 
 import numpy as np
@@ -73,12 +74,12 @@ def scale(labels: Sequence[str], level: Level, label_set: LabelSet | None = None
         return set_distances(labels, level)
     if level == "nominal":
         return None
+    values = list[float]()
     if label_set is not None:
-        values = [
-            float(i) if label.value is None else label.value for i, label in enumerate(label_set.labels)
-        ]
+        for place, label in enumerate(label_set.labels):
+            values.append(float(place) if label.value is None else label.value)
     else:
-        values = [_number(label, level) for label in labels]
+        values += (_number(label, level) for label in labels)
     if level == "ratio" and min(values, default=0.0) < 0:
         raise MeasureError(
             "a negative value on a ratio scale", where="ratings", expected="0 or more", found=str(min(values))
@@ -130,12 +131,13 @@ class Disagreement:
     @cached_property
     def _tables(self) -> list[tuple[slice, Any]]:
         """How often each label was given, an item a row: of some strata, or of many labels sparse of each."""
-        few = self._labels <= MANY_LABELS
+        few, tables = self._labels <= MANY_LABELS, []
         size = max(1, _BLOCK // max(1, self._labels)) if few else 1
-        return [
-            (part, (_table if few else _sparse_table)(self._codes[:, part], self._labels))
-            for part in (slice(start, start + size) for start in range(0, self.strata, size))
-        ]
+        for start in range(0, self.strata, size):
+            part = slice(start, start + size)
+            codes = self._codes[:, part]
+            tables.append((part, _table(codes, self._labels) if few else _sparse_table(codes, self._labels)))
+        return tables
 
     def _totals(self, weights: Floats) -> Iterator[tuple[slice, Any, Floats]]:
         """Strata, their table, and N under item weights, shape (samples, strata, labels)."""
@@ -295,18 +297,15 @@ class Disagreement:
 
     def reasons(self) -> list[str | None]:
         """Why each stratum's alpha is undefined; None where it is defined."""
-        units, used = self.pairable.sum(0), (self.totals > 0).sum(1)
-        nobody = "fewer than two raters" if len(self.ratings) else "no annotations"
-        return [
-            nobody
-            if not items
-            else "no variation"
-            if labels < 2
-            else "fewer than two items with two labels"
-            if items < 2
-            else None
-            for items, labels in zip(units.tolist(), used.tolist(), strict=True)
-        ]
+        reasons: list[str | None] = []
+        for items, labels in zip(self.pairable.sum(0), (self.totals > 0).sum(1), strict=True):
+            if not items:
+                reasons.append("fewer than two raters" if len(self.ratings) else "no annotations")
+            elif labels < 2:
+                reasons.append("no variation")
+            else:
+                reasons.append("fewer than two items with two labels" if items < 2 else None)
+        return reasons
 
 
 def _table(codes: NDArray[Any], labels: int) -> Any:
@@ -361,10 +360,11 @@ def members(sets: Sequence[str]) -> tuple[list[str], Floats]:
     (['food', 'service'], [[1.0, 1.0], [0.0, 0.0], [1.0, 0.0]])
     """
     read = list(map(labels_in, sets))
-    labels = list(dict.fromkeys(label for labels_of_cell in read for label in labels_of_cell))
-    return labels, np.array(
-        [[float(label in labels_of_cell) for label in labels] for labels_of_cell in read]
-    ).reshape(len(read), -1)
+    labels = list(dict.fromkeys(chain.from_iterable(read)))
+    held = np.zeros((len(read), len(labels)))
+    for row, some in zip(held, read, strict=True):
+        row[[labels.index(label) for label in some]] = 1.0
+    return labels, held
 
 
 def set_distances(labels: Sequence[str], level: str) -> Floats:

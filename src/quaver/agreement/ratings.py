@@ -130,7 +130,7 @@ def _labels(matrix: NDArray[Any]) -> pl.Series:
     if matrix.dtype.kind in "iufb":
         return pl.Series(matrix.ravel().astype(np.float64))
     flat = [None if value is None or value != value else value for value in matrix.ravel().tolist()]
-    kinds = {type(value) for value in flat if value is not None}
+    kinds = set(map(type, flat)) - {type(None)}
     try:
         if str in kinds:
             return pl.Series(flat, dtype=pl.String)
@@ -232,10 +232,10 @@ class Coefficient(Declared):
         for name in options:
             if name not in self.own:
                 raise UnknownName("argument", name, [*self.__signature__.parameters], where=self.name)
-        own = {
-            name: fitted(self.function, name, options.get(name, parameter.default), MeasureError, "{1}")
-            for name, parameter in self.own.items()
-        }
+        own = {}
+        for name, parameter in self.own.items():
+            value = options.get(name, parameter.default)
+            own[name] = fitted(self.function, name, value, MeasureError, "{1}")
         resampling = Resampling(confidence_level, resamples, seed)
         label_set = label_set_of(labels, level)
         cell = read_ratings(

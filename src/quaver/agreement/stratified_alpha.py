@@ -99,15 +99,12 @@ def over_rows(
         return estimate
     every = cell.codes[:, :, raters]
     there = (cell.rows[:, :, raters] if cell.rows.size else every) >= 0
+    how: dict[str, Any] = {"labels": len(cell.labels), "level": level, "values": values}
     for stratum in range(every.shape[1]):
         positions = np.flatnonzero(there[:, stratum])
         codes = every[:, stratum].ravel()[positions].astype(np.int64)
-        shape, known = (len(every), every.shape[2]), len(cell.labels)
-        layers.append(
-            alphas_of_rows(
-                positions, codes, shape, labels=known, level=level, values=values, resampling=resampling
-            )
-        )
+        shape = len(every), every.shape[2]
+        layers.append(alphas_of_rows(positions, codes, shape, resampling=resampling, **how))
     drawn = mean_defined(np.stack(layers, 1))
     ends = percentile(drawn, resampling.tail)
     if ends is None:

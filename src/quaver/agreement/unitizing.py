@@ -7,7 +7,6 @@ Source: Krippendorff (1995), On the reliability of unitizing contiguous data, So
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +51,7 @@ def unit_disagreement(marked: Sequence[Stretches], length: float) -> tuple[float
                 disagreement += float(((alone[:, 1] - alone[:, 0]) ** 2).sum())
             observed += disagreement
     sizes = np.concatenate([np.diff(unit, axis=1).ravel() for unit in units])
-    gaps = np.array([gap for unit in units for gap in _gaps(unit, length)])
+    gaps = np.concatenate([_gaps(unit, length) for unit in units])
     alike = (len(sizes) - 1) * (2 * sizes**3 - 3 * sizes**2 + sizes) / 3
     room = gaps[None, :] - sizes[:, None]
     beside = sizes**2 * np.where(room >= 0, room + 1, 0.0).sum(1)
@@ -61,7 +60,7 @@ def unit_disagreement(marked: Sequence[Stretches], length: float) -> tuple[float
     return 2 * observed / (m * (m - 1) * length**2), float(expected)
 
 
-def _gaps(units: NDArray[np.float64], length: float) -> list[float]:
+def _gaps(units: NDArray[np.float64], length: float) -> NDArray[np.float64]:
     """What a rater leaves unmarked, before, between and behind the stretches."""
-    edges = [0.0, *units.ravel().tolist(), length]
-    return [end - start for start, end in [*pairwise(edges)][::2] if end > start]
+    gaps = np.diff(units.ravel(), prepend=0.0, append=length)[::2]
+    return gaps[gaps > 0]

@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from hashlib import blake2b
-from itertools import repeat
+from itertools import chain, repeat
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -72,26 +73,32 @@ def _columns(
             yield name
 
     asked = [variants[condition.variant] for condition in conditions]
-    of_condition = {
-        name: _texts(name, (getattr(condition, name) for condition in conditions))
-        for name in ("model", "variant", "decoding")
-    }
-    for name in claimed((n for v in variants.values() for n in v.factors), "a factor of the variants"):
-        of_condition[name] = _texts(name, (variant.factors.get(name) for variant in asked))
-    for name in claimed((n for v in variants.values() for n in v.covariates), "a covariate of the variants"):
+    of_condition: dict[str, pl.Series] = {}
+    for name in ("model", "variant", "decoding"):
+        of_condition[name] = _texts(name, map(attrgetter(name), conditions))
+    factors = [variant.factors for variant in asked]
+    for name in claimed(_keys(variant.factors for variant in variants.values()), "a factor of the variants"):
+        of_condition[name] = _texts(name, (levels.get(name) for levels in factors))
+    covariates = _keys(variant.covariates for variant in variants.values())
+    for name in claimed(covariates, "a covariate of the variants"):
         of_condition[name] = _typed(name, [variant.covariates.get(name) for variant in asked])
-    for name in dict.fromkeys(name for decoding in decodings.values() for name in decoding.grid):
-        values = [getattr(decodings[condition.decoding], name) for condition in conditions]
-        of_condition[name] = pl.Series(name, values, dtype=pl.Float64)
+    sampled = [decodings.get(condition.decoding) for condition in conditions]
+    for name in _keys(decoding.grid for decoding in decodings.values()):
+        of_condition[name] = pl.Series(name, list(map(attrgetter(name), sampled)), dtype=pl.Float64)
     of_item = {
-        "item": _texts("item", (item.id for item in items)),
-        "gold": _texts("gold", (item.gold for item in items)),
+        "item": _texts("item", map(attrgetter("id"), items)),
+        "gold": _texts("gold", map(attrgetter("gold"), items)),
     }
-    for name in claimed((n for item in items for n in item.groups), "a group of the items"):
+    for name in claimed(_keys(item.groups for item in items), "a group of the items"):
         of_item[name] = _texts(name, (item.groups.get(name) for item in items))
     for name in GOLD_COLUMNS[1:]:
         of_item[name] = pl.Series(name, [None] * len(items), dtype=ANNOTATION_COLUMNS[name])
     return of_condition, of_item
+
+
+def _keys(mappings: Iterable[Iterable[str]]) -> dict[str, None]:
+    """The keys of some mappings, in order of appearance."""
+    return dict.fromkeys(chain.from_iterable(mappings))
 
 
 def _texts(name: str, values: Iterable[str | None]) -> pl.Series:
@@ -100,10 +107,10 @@ def _texts(name: str, values: Iterable[str | None]) -> pl.Series:
 
 def _typed(name: str, values: Sequence[str | float | bool | None]) -> pl.Series:
     """Booleans as such, numbers as numbers, anything else as text."""
-    known = [value for value in values if value is not None]
-    if all(isinstance(value, bool) for value in known):
+    kinds = set(map(type, values)) - {type(None)}
+    if kinds <= {bool}:
         return pl.Series(name, values, dtype=pl.Boolean)
-    if all(isinstance(value, int | float) for value in known):
+    if kinds <= {bool, int, float}:
         return pl.Series(name, values, dtype=pl.Float64, strict=False)
     return _texts(name, (None if value is None else str(value) for value in values))
 
@@ -291,12 +298,8 @@ class Annotator:
                     quoted = [column[code] if is_asked else None for code in codes.tolist()]
                     marked = self._marks.get(about.name)
                     place = self._quotes.spans if about.spans else self._quotes.columns
-                    own = own.with_columns(*place(quoted, variants, item, marked))
-                    own = own.with_columns(
-                        pl.lit(None, kind).alias(name)
-                        for name, kind in self._spans.items()
-                        if name not in own.columns
-                    )
+                    bare = [pl.lit(None, kind).alias(name) for name, kind in self._spans.items()]
+                    own = own.with_columns(bare).with_columns(*place(quoted, variants, item, marked))
                 made[name, field] = own
         yield from (made[place] for place in self._order if place in made)
 
@@ -316,16 +319,12 @@ def _read_columns(
     places: dict[int, int] = {}  # few readings differ
     which = np.array([places.setdefault(id(reading), len(places)) for reading in readings], np.intp)
     some = [*{id(reading): reading for reading in readings}.values()]
-    columns = {
-        name: pl.Series([getattr(annotation, name) for annotation in some], dtype=ANNOTATION_COLUMNS[name])
-        for name in _READ
-    }
-    probabilities = [
-        None
-        if annotation.probabilities is None
-        else [annotation.probabilities.get(code, 0.0) for code in labels]
-        for annotation in some
-    ]
+    columns, probabilities = {}, list[list[float] | None]()
+    for name in _READ:
+        columns[name] = pl.Series(list(map(attrgetter(name), some)), dtype=ANNOTATION_COLUMNS[name])
+    for reading in some:
+        of_labels = reading.probabilities
+        probabilities.append(None if of_labels is None else [of_labels.get(code, 0.0) for code in labels])
     columns["probabilities"] = pl.Series(probabilities, dtype=ANNOTATION_COLUMNS["probabilities"])
     return pl.DataFrame(columns)[which[codes]]
 
@@ -445,11 +444,11 @@ def _quoted(said: Values) -> Values:
 
 def mark_of_rules(evaluators: Iterable[Evaluator]) -> str:
     """A hash of the code that reads answers; a frame made by other code is rebuilt."""
-    theirs = {
-        getattr(sys.modules.get(type(evaluator).__module__), "__file__", None) for evaluator in evaluators
-    }
-    own = {path for ending in ("py", "toml") for path in Path(__file__).parent.rglob(f"*.{ending}")}
-    files = {*own, *(Path(file) for file in theirs if file)}
+    home = Path(__file__).parent
+    files = {*home.rglob("*.py"), *home.rglob("*.toml")}
+    for evaluator in evaluators:
+        if file := getattr(sys.modules.get(type(evaluator).__module__), "__file__", None):
+            files.add(Path(file))
     return hash_of(tuple(sorted(files)))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -71,19 +71,19 @@ class QuotedWords:
                 rows.append((written, *_NO_QUOTE[1:], None, None))
                 continue
             text = self._text((place[0], place[1]), texts)
-            places = text.places([words for _, words in quotes])
-            worst = max((place[0] for place in places), key=_WORST.index, default="none")
-            score = None if worst == "invented" else min((place[3] or 0.0 for place in places), default=1.0)
-            marked = self._marked_spans(marks[place[1]], text) if marks and marks[place[1]] else None
-            spans = _spans([label for label, _ in quotes], places)
+            spans, worst, score = list[Span](), "none", 1.0
+            for label, (how, start, end, likeness) in _placed_quotes(quotes, text):
+                worst, score = max(worst, how, key=_WORST.index), min(score, likeness or 0.0)
+                if start is not None:
+                    spans.append(Span(label, start, end))
+            marked = None
+            if marks and marks[place[1]]:  # as spans of the text; words that are not in it are none
+                marked = written_spans(placed_spans(json.loads(marks[place[1]]), text)[0])
+            sure = None if worst == "invented" else score
             rows.append(
-                (written, worst, None, None, score, len(text.text), None, None, written_spans(spans), marked)
+                (written, worst, None, None, sure, len(text.text), None, None, written_spans(spans), marked)
             )
         return _series(rows, {**EVIDENCE_COLUMNS, **SPAN_COLUMNS})
-
-    def _marked_spans(self, cell: str, text: QuotedText) -> str:
-        """What people marked, as spans of the text; words that are not in it are none."""
-        return written_spans(placed_spans(json.loads(cell), text)[0])
 
     def _text(self, place: tuple[int, int], texts: dict[tuple[int, int], QuotedText]) -> QuotedText:
         """The text that a variant shows of an item."""
@@ -107,11 +107,14 @@ class QuotedWords:
 
 def placed_spans(marked: Sequence[Any], text: QuotedText) -> tuple[list[Span], list[str]]:
     """What people marked as spans of a text, and those of the words that are not in it."""
-    spans = [Span(*one) for one in marked if len(one) == len(Span._fields)]
-    quotes = [one for one in marked if len(one) < len(Span._fields)]
-    places = text.places([words for _, words in quotes])
-    lost = [words for (_, words), place in zip(quotes, places, strict=True) if place[1] is None]
-    return [*spans, *_spans([label for label, _ in quotes], places)], lost
+    spans = [Span(*mark) for mark in marked if len(mark) == len(Span._fields)]
+    quotes, lost = [mark for mark in marked if len(mark) < len(Span._fields)], []
+    for (label, words), (_, (_, start, end, _)) in zip(quotes, _placed_quotes(quotes, text), strict=True):
+        if start is None:
+            lost.append(words)
+        else:
+            spans.append(Span(label, start, end))
+    return spans, lost
 
 
 def _series(rows: Sequence[tuple[Any, ...]], kinds: Mapping[str, Any]) -> list[pl.Series]:
@@ -120,13 +123,10 @@ def _series(rows: Sequence[tuple[Any, ...]], kinds: Mapping[str, Any]) -> list[p
     return [pl.Series(*pair, dtype=kinds[pair[0]]) for pair in zip(kinds, columns, strict=True)]
 
 
-def _spans(labels: Sequence[str], places: Sequence[Any]) -> list[Span]:
-    """The spans of quotes that were found."""
-    return [
-        Span(label, start, end)
-        for label, (_, start, end, _) in zip(labels, places, strict=True)
-        if start is not None
-    ]
+def _placed_quotes(quotes: Sequence[Any], text: QuotedText) -> Iterable[tuple[str, Any]]:
+    """The label of each quote, and how and where it is in a text."""
+    labels, words = zip(*quotes, strict=True) if quotes else ((), ())
+    return zip(labels, text.places(words), strict=True)
 
 
 _WORST: Final = ("none", "exact", "alike", "fuzzy", "invented")

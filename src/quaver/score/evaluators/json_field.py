@@ -15,7 +15,7 @@ from quaver.core.label_values import labels_in, number_in, set_of
 from quaver.core.number_format import composed
 from quaver.core.records import LabelSet, Level, Reading, Variant
 from quaver.score.parsing.evaluator import Answer, Reader, Rule, ambiguous, no_label, valid
-from quaver.score.parsing.label_forms import Forms, bare, forms_of
+from quaver.score.parsing.label_forms import Codes, Forms, bare, forms_of
 from quaver.score.parsing.parsed_answer import fold
 
 # Damage is not repaired first: a reader that knows strings, comments and bare words and skips all other
@@ -141,9 +141,9 @@ def _label(answer: Answer, forms: Forms, field: str) -> Reading:
     start = answer.text.find("{")
     if start < 0:
         return _NONE
-    values = list(_values(answer.text, start, field))
-    readings = {forms.whole(value) or forms.whole(bare(value)) for value in values} - {()}
-    codes = {code for some in readings for code in some}
+    values, codes = list(_values(answer.text, start, field)), set[str]()
+    for value in values:
+        codes.update(_codes(value, forms))
     if codes:
         return valid(*codes) if len(codes) == 1 else ambiguous(codes)
     return no_label(f"no field {field}" if not values else "the field holds no label")
@@ -169,14 +169,15 @@ def _spans(answer: Answer, field: str, forms: Forms, codes: tuple[str, ...]) -> 
     start = answer.text.find("{")
     if start < 0:
         return _NONE
-    values = [*_candidates(answer, start, field)]
-    markings = {
-        json.dumps(quoted): quoted for value in values if (quoted := _quoted(value, forms)) is not None
-    }
+    values, markings = [*_candidates(answer, start, field)], dict[str, str]()
+    for value in values:
+        quotes = _quoted(value, forms)
+        if quotes is not None:
+            markings[json.dumps(quotes)] = set_of((label for label, _ in quotes), codes)
     if len(markings) > 1:
-        return ambiguous(set_of((label for label, _ in quoted), codes) for quoted in markings.values())
-    for written, quotes in markings.items():
-        return replace(valid(set_of((label for label, _ in quotes), codes)), quote=written)
+        return ambiguous(markings.values())
+    for written, labels in markings.items():
+        return replace(valid(labels), quote=written)
     return no_label("the field holds no lists of quotes" if values else f"no field {field}")
 
 
@@ -184,26 +185,34 @@ def _quoted(value: Any, forms: Forms) -> list[tuple[str, str]] | None:
     """Each label with the words that have it; None where a value is no such thing."""
     quotes = []
     for name, some in value.items() if isinstance(value, dict) else [("", None)]:
-        labels = forms.whole(name) or forms.whole(bare(name))
+        labels = _codes(name, forms)
         words = [some] if isinstance(some, str) else some or []
-        if (
-            len(labels) != 1
-            or not isinstance(words, list)
-            or not all(isinstance(quote, str) for quote in words)
-        ):
+        if len(labels) != 1 or not isinstance(words, list):
             return None
-        quotes += [(labels[0], quote.strip()) for quote in words if quote.strip()]
+        for quote in words:
+            if not isinstance(quote, str):
+                return None
+            if quote.strip():
+                quotes.append((labels[0], quote.strip()))
     return quotes
+
+
+def _codes(value: str, forms: Forms) -> Codes:
+    """The codes of the label that a value is, with or without what sets it off."""
+    return forms.whole(value) or forms.whole(bare(value))
 
 
 def _set(value: Any, forms: Forms, codes: tuple[str, ...]) -> Reading:
     given = _listed(value)
     if given is None:
         return no_label("the field holds no list")
-    labels = [forms.whole(value) or forms.whole(bare(value)) for value in given]
-    if not all(len(some) == 1 for some in labels):
-        return no_label("the field holds what is no label")
-    return valid(set_of((some[0] for some in labels), codes))
+    labels = list[str]()
+    for name in given:
+        some = _codes(name, forms)
+        if len(some) != 1:
+            return no_label("the field holds what is no label")
+        labels += some
+    return valid(set_of(labels, codes))
 
 
 def _number(value: Any, level: Level) -> Reading:
@@ -290,11 +299,12 @@ def _listed(value: Any) -> list[str] | None:
         return [name for name, applies in value.items() if applies]
     if isinstance(value, str):
         return list(labels_in(value))
-    if not isinstance(value, list) or any(
-        element is None or isinstance(element, dict | list | bool) for element in value
-    ):
+    if not isinstance(value, list) or any(isinstance(element, _NO_LABEL) for element in value):
         return None
     return [str(element).strip() for element in value]
+
+
+_NO_LABEL = (type(None), dict, list, bool)
 
 
 def _values(text: str, start: int, field: str) -> Iterator[str]:

@@ -9,7 +9,7 @@ from itertools import islice, takewhile
 
 from quaver.core.records import LabelSet, Reading, Variant
 from quaver.score.parsing.evaluator import Answer, Reader, Rule, ambiguous, no_label, valid
-from quaver.score.parsing.label_forms import Forms, forms_of, word_pattern
+from quaver.score.parsing.label_forms import Forms, codes_of, forms_of, word_pattern
 from quaver.score.parsing.parsed_answer import fold
 
 _LEADING = r"[\W_]*"
@@ -147,7 +147,7 @@ def _final(answer: Answer, forms: Forms, marked: bool) -> Reading:
     if marked:
         return _NONE
     begin = answer.text.rfind("\n") + 1
-    last = {code for mention in forms.mentions(answer, begin) for code in mention.codes}
+    last = codes_of(forms.mentions(answer, begin))
     if len(last) == 1:
         return valid(*last)
     return ambiguous(last, "in the last line") if last else _NONE

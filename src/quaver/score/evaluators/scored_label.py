@@ -19,7 +19,7 @@ from quaver.score.parsing.evaluator import (
     no_label,
     tied,
 )
-from quaver.score.parsing.label_forms import Forms, Mention, forms_of
+from quaver.score.parsing.label_forms import Forms, Mention, codes_of, forms_of
 
 _SENTENCE_END = re.compile(r"[.?!](?:\s|\Z)|\n")
 _CLAUSE_END = re.compile(r"[,;]")
@@ -180,7 +180,7 @@ def _scored(
         answer = answer.before_explanation()
     mentions = [mention for mention in forms.mentions(answer) if mention.codes]
     scores = list(islice(_scores(answer, mentions), _SCORES_MOST))
-    named = {code for mention in mentions for code in mention.codes}
+    named = codes_of(mentions)
     if named and named != {of}:
         reading = paired(answer.text, mentions, scores)
         return reading if isinstance(reading, Reading) else _highest(reading, codes)

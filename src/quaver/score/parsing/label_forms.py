@@ -40,7 +40,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import islice
+from itertools import chain, islice
 from typing import Final, NamedTuple
 
 from quaver.core.labels import code_and_name
@@ -206,6 +206,11 @@ class Mention(NamedTuple):
     codes: Codes
 
 
+def codes_of(mentions: Iterable[Mention]) -> set[str]:
+    """The codes of the labels that are mentioned."""
+    return set(chain.from_iterable(mention.codes for mention in mentions))
+
+
 class Forms:
     """The forms of a task's labels under one variant.
 
@@ -332,7 +337,7 @@ class Forms:
 
     def distinct(self, answer: Answer) -> set[str]:
         """The codes of all labels that an answer mentions."""
-        return {code for mention in self.mentions(answer) for code in mention.codes}
+        return codes_of(self.mentions(answer))
 
     def _codes(self, form: str) -> Codes:
         return self.table.get(form) or (self.whole(form) if form else ())

@@ -26,7 +26,7 @@ from functools import cache
 from itertools import groupby, pairwise
 from typing import Final
 
-from quaver.score.parsing.label_forms import JOINT, Codes, Forms, Mention
+from quaver.score.parsing.label_forms import JOINT, Codes, Forms, Mention, codes_of
 from quaver.score.parsing.languages import phrase_pattern, phrases
 from quaver.score.parsing.parsed_answer import Answer
 
@@ -122,10 +122,10 @@ def named(answer: Answer, forms: Forms) -> tuple[set[str], set[str], int, bool]:
     """
     every = forms.mentions(answer)
     mentions = [*_meant(answer, every)]
-    codes = {code for mention in mentions for code in mention.codes}
+    codes = codes_of(mentions)
     marks = [] if len(codes) < 2 else _last_marks(answer, mentions, [*_marks(answer, mentions)])
     best = min((strength for strength, _ in marks), default=0)
-    marked = {code for strength, mention in marks if strength == best for code in mention.codes}
+    marked = codes_of(mention for strength, mention in marks if strength == best)
     return codes, marked, best, len(mentions) < len(every)
 
 
@@ -187,31 +187,27 @@ def _ticks(answer: Answer, mentions: Sequence[Mention]) -> dict[int, bool]:
     words = not _TICK_WORDS.isdisjoint(answer.folded[mention.start : mention.end] for mention in mentions)
     if not mentions or (words and len(mentions) == 1):
         return {}  # "❌ No"
-    before = [
-        (mention, _BOX_BEFORE.search(text, max(0, mention.start - 24), mention.start)) for mention in mentions
-    ]
-    behind = [(mention, _BOX_BEHIND.match(text, mention.end)) for mention in mentions]
-    boxes = before if before[0][1] or not behind[0][1] else behind
-    return {
-        mention.start: box["ticked"] is not None
-        for mention, box in boxes
-        if box and not (words and box[0][-1].isalpha())
-    }
+    boxes = [_BOX_BEFORE.search(text, max(0, mention.start - 24), mention.start) for mention in mentions]
+    if boxes[0] is None and _BOX_BEHIND.match(text, mentions[0].end):
+        boxes = [_BOX_BEHIND.match(text, mention.end) for mention in mentions]
+    ticks = {}
+    for mention, box in zip(mentions, boxes, strict=True):
+        if box and not (words and box[0][-1].isalpha()):
+            ticks[mention.start] = box["ticked"] is not None
+    return ticks
 
 
 def _highest(answer: Answer, mentions: Sequence[Mention]) -> Iterator[Mark]:
     """The mention with the highest of the probabilities of all labels that are named, if they are such."""
-    scores = [_SCORE.match(answer.text, mention.end) for mention in mentions]
-    values = [
-        float(score["number"]) / (100 if score["percent"] else float(score["total"] or 1))
-        for score in scores
-        if score
-    ]
-    if len(values) < max(2, len(mentions)) or not 0.98 <= sum(values) <= 1.02:
+    values, is_sure = [], len({mention.codes for mention in mentions}) > 2
+    for mention in mentions:
+        score = _SCORE.match(answer.text, mention.end)
+        if score is None:
+            return
+        values.append(float(score["number"]) / (100 if score["percent"] else float(score["total"] or 1)))
+        is_sure = is_sure or "." in score[0] or "%" in score[0]
+    if len(values) < 2 or not 0.98 <= sum(values) <= 1.02:
         return
-    is_sure = len({mention.codes for mention in mentions}) > 2 or any(
-        "." in score[0] or "%" in score[0] for score in scores if score
-    )
     best = max(values)
     if is_sure and values.count(best) == 1:
         yield SCORED, mentions[values.index(best)]

@@ -95,21 +95,19 @@ class QuotedText:
             if start is None or end is None:
                 return INVENTED
             places = [*self._alike(parts[at])]
-            before = [place for place in places if (place[2] or 0) <= start]
-            behind = [place for place in places if (place[1] or 0) >= end]
-            near = before[-1:] if at < anchor else behind[:1]
+            if at < anchor:
+                near = [place for place in places if (place[2] or 0) <= start][-1:]
+            else:
+                near = [place for place in places if (place[1] or 0) >= end][:1]
             placed[at] = next(iter(near or places), None) or self._fuzzy(parts[at])
-        if any(place[1] is None for place in placed.values()):
-            return INVENTED
-        total = sum(map(len, parts))
-        score = sum(len(parts[at]) * (place[3] or 0.0) for at, place in placed.items()) / total
-        how = "fuzzy" if any(place[0] == "fuzzy" for place in placed.values()) else "alike"
-        return (
-            how,
-            min(place[1] or 0 for place in placed.values()),
-            max(place[2] or 0 for place in placed.values()),
-            score,
-        )
+        kind, first, last, score = "alike", len(self.text), 0, 0.0
+        for at, (how, start, end, likeness) in placed.items():
+            if start is None or end is None:
+                return INVENTED
+            kind = "fuzzy" if how == "fuzzy" else kind
+            first, last = min(first, start), max(last, end)
+            score += len(parts[at]) * (likeness or 0.0)
+        return kind, first, last, score / sum(map(len, parts))
 
     def _alike(self, quote: str) -> Iterator[Place]:
         """Where its letters and digits stand."""
