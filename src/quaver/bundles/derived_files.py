@@ -12,6 +12,7 @@ from hashlib import blake2b
 from importlib.metadata import version
 from itertools import zip_longest
 from math import isclose
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -70,17 +71,15 @@ _OF_MEDIA = ("name", "type", "sha256", "size", "width", "height")
 
 def item_document(item: Item, fields: Collection[str]) -> dict[str, Any]:
     """An item as ``items.json`` has it, with some of its fields, and its files if it has any."""
-    shown = [{name: getattr(one, name) for name in _OF_MEDIA} for one in item.media]
-    return {
-        "id": item.id,
-        "gold": item.gold,
-        "golds": dict(item.golds),
-        "groups": dict(item.groups),
-        "beside": item.beside,
-        **({"parts": item.parts} if item.parts else {}),
-        "fields": {name: value for name, value in item.fields.items() if name in fields},
-        **({"media": shown} if shown else {}),
-    }
+    document: dict[str, Any] = {"id": item.id, "gold": item.gold, "golds": dict(item.golds)}
+    document |= {"groups": dict(item.groups), "beside": item.beside}
+    if item.parts:
+        document["parts"] = item.parts
+    document["fields"] = {name: value for name, value in item.fields.items() if name in fields}
+    for file in item.media:
+        facts = dict(zip(_OF_MEDIA, attrgetter(*_OF_MEDIA)(file), strict=True))
+        document.setdefault("media", []).append(facts)
+    return document
 
 
 def write_derived(source: Bundle, folder: Path) -> list[Estimate]:
@@ -124,9 +123,8 @@ def write_derived(source: Bundle, folder: Path) -> list[Estimate]:
 
 def other_makers(maker: Mapping[str, str]) -> list[str]:
     """The versions and the machine that made a bundle's files, as far as these here are others."""
-    return [
-        f"{key} {maker.get(key, 'unknown')}" for key, here in made_with().items() if maker.get(key) != here
-    ]
+    others = [key for key, here in made_with().items() if maker.get(key) != here]
+    return [f"{key} {maker.get(key, 'unknown')}" for key in others]
 
 
 def estimate_differences(packed: Sequence[Estimate], now: Sequence[Estimate]) -> list[str]:
@@ -163,18 +161,15 @@ def file_difference(there: Path, now: Path) -> str:
     """The first difference of a packed file from the one that was made now."""
     if not there.is_file():
         return "it is missing"
-    texts = [path.read_bytes().decode("utf-8", "replace") for path in (there, now)]
-    return first_difference(*texts)
+    return first_difference(*(path.read_bytes().decode("utf-8", "replace") for path in (there, now)))
 
 
 def first_difference(there: str, now: str) -> str:
     """The first place where two texts differ by more than what another machine's sums may differ by."""
     parts = list(map(_NUMBER.split, (there, now)))
     for index, (one, other) in enumerate(zip_longest(*parts, fillvalue="")):
-        if one == other or (
-            index % 2
-            and (bool(one and other) and isclose(float(one), float(other), rel_tol=1e-7, abs_tol=1e-9))
-        ):
+        are_numbers = index % 2 and bool(one and other)
+        if one == other or (are_numbers and isclose(float(one), float(other), rel_tol=1e-7, abs_tol=1e-9)):
             continue
         start = index - index % 2  # with the words before a number
         one, other = ("".join(part[start : index + 2]) for part in parts)

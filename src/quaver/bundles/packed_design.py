@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -16,6 +17,7 @@ from quaver.bundles.derived_files import item_document
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.response_tables import checksum_of_prompt, written_prompt
 from quaver.core.annotations import GOLD_COLUMNS
+from quaver.core.media import Medium
 from quaver.core.replaced_file import replace_bytes, scratch_folder
 from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment
@@ -191,18 +193,24 @@ def _resolved(source: Bundle, written: StudySource, verification: Verification) 
 def _files_of(source: Bundle, folder: Path) -> dict[str, Path]:
     """The files that items name, out of the one in which a bundle keeps them all."""
     places = {}
-    for medium in (one for item in source.experiment.items for one in item.media):
-        if medium.type and medium.name != "data:":
+    for medium in _media_of(source):
+        if medium.name != "data:":
             places[medium.name] = folder / medium.sha256
             with suppress(QuaverError):  # its bytes are others: there is then no such file
                 replace_bytes(places[medium.name], medium.content())
     return places
 
 
+def _media_of(source: Bundle) -> Iterator[Medium]:
+    """The files that items name, as far as it is known what each is."""
+    for item in source.experiment.items:
+        yield from filter(attrgetter("type"), item.media)
+
+
 def _lost(source: Bundle) -> list[str]:
     """The files that items name of which a bundle has other bytes, or none."""
     found: dict[str, None] = {}
-    for medium in (one for item in source.experiment.items for one in item.media if one.type):
+    for medium in _media_of(source):
         try:
             medium.content()
         except QuaverError:
@@ -212,11 +220,10 @@ def _lost(source: Bundle) -> list[str]:
 
 def _item_differences(source: Bundle, resolved: Experiment) -> list[str]:
     """The items that are not as the study file and its table have them."""
-    fields = {name for item in source.experiment.items for name in item.fields}
-    there, now = (
-        {item.id: _plain(item_document(item, fields)) for item in items}
-        for items in (source.experiment.items, resolved.items)
-    )
+    items = source.experiment.items
+    fields = set[str]().union(*(item.fields for item in items))
+    there = {item.id: _plain(item_document(item, fields)) for item in items}
+    now = {item.id: _plain(item_document(item, fields)) for item in resolved.items}
     other = [name for name in {**there, **now} if there.get(name) != now.get(name)]
     return [f"item {name}: differs from the study file" for name in other[:_MOST]]
 

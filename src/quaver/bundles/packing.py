@@ -23,7 +23,9 @@ from quaver.collect.store.read_only import copy_store, copy_store_without
 from quaver.core.arguments import guarded
 from quaver.core.label_values import fields_in
 from quaver.core.number_format import count
+from quaver.core.records import Estimate
 from quaver.core.replaced_file import put_in_place, scratch_folder
+from quaver.core.rows import levels_in
 from quaver.design.calls.annotation_table import played_columns
 from quaver.design.items.item_table import NEAR_DUPLICATES
 from quaver.design.items.table_files import read_rows
@@ -107,7 +109,7 @@ def pack_study(
         check_outgoing(files.values(), own=True)
         digest = _packed(target, files, about)
         said = [status(source).outside, *source.facts.get("stayed", ())]
-    return target, digest, [line for line in said if line]
+    return target, digest, list(filter(None, said))
 
 
 def _not_reproduced(target: Path, differences: Sequence[str]) -> StoreError:
@@ -142,7 +144,7 @@ def _pack_whole(study: Study, folder: Path, tables: bool) -> Texts:
     used = _used_columns(study)
     stayed = {} if tables else _tables_that_stay(study, used)
     if tables:
-        used |= {name for item in study.experiment.items for name in item.fields}
+        used = used.union(*(item.fields for item in study.experiment.items))
     if source.has_answers and source.files.responses.exists():
         copy_store(source.files.responses, folder / "responses.db")
     if source.files.media.exists():
@@ -218,13 +220,11 @@ def _used_columns(study: Study) -> set[str]:
 
 def _groups_of_the_verdict(study: Study) -> set[str]:
     """The columns of whose groups the verdict speaks."""
-    groups: set[str] = set()
+    groups = set[str]()
     if study.annotations().is_empty():
         return groups
     for recommendation in study.verdict().recommendations:
-        for part in (*recommendation.exceptions, *recommendation.unvouched):
-            if "group" in part.cell:
-                groups.add(str(part.cell["group"]))
+        groups.update(levels_in((*recommendation.exceptions, *recommendation.unvouched), "group"))
     return groups
 
 
@@ -244,11 +244,12 @@ def _tables_that_stay(study: Study, used: Collection[str]) -> dict[Path, str]:
         if more:
             why = f"since the study does not use all of it ({'; '.join(more)})"
             stayed[path] = f"{path.name} was left out, {why}"
-    ids = {item.id for item in study.experiment.items}
     for path in map(study.source.positions.path_of, study.spec.task.tables_of_spans):
-        rows = read_rows(path)
-        named = [name for name in (rows[0] if rows else ()) if name.casefold() == "id"]
-        if others := {row.text(name) for row in rows for name in named} - ids:
+        others = set[str]()
+        for row in read_rows(path):
+            others.update(row.text(name) for name in row if name.casefold() == "id")
+        others.difference_update(item.id for item in study.experiment.items)
+        if others:
             of_others = count(len(others), "other text")
             stayed[path] = f"{path.name} was left out, since it has spans of {of_others}"
     return stayed
@@ -265,8 +266,7 @@ def _own_files(study: Study) -> list[Path]:
     """The study file, its tables and paraphrases.json, where there are such."""
     positions = study.source.positions
     names = [*(table.source for table in _tables(study)), *study.spec.task.tables_of_spans]
-    tables = map(positions.path_of, names)
-    files = [positions.path, *tables, study.source.files.paraphrases]
+    files = [positions.path, *map(positions.path_of, names), study.source.files.paraphrases]
     return [file for file in files if file is not None and file.is_file()]
 
 
@@ -291,12 +291,11 @@ def _item_documents(
 
 def _grouping_columns(study: Study, frame: pl.DataFrame) -> list[str]:
     """The columns whose groups are labelled alike, though the study does not declare them."""
-    columns: dict[str, None] = {}
+    clustered = list[Estimate]()
     if frame.is_empty():
         return []
     for part in fields_of(study.source).values():
         own = part.rows(frame) if isinstance(part, FieldSource) else frame
-        for cluster in MeasuredStudy(part, measurable(part, own)).clusters:
-            if cluster.details.get("clustered"):
-                columns[str(cluster.cell["column"])] = None
-    return [*columns]
+        screened = MeasuredStudy(part, measurable(part, own)).clusters
+        clustered += (cluster for cluster in screened if cluster.details.get("clustered"))
+    return levels_in(clustered, "column")

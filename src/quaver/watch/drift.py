@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import nan
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
+from quaver.core.calls import Response
 from quaver.core.number_format import count
 from quaver.watch.drift_evidence import Floats, Moved, lasting_difference
 from quaver.watch.occasions import Canary, CanaryAnswer
@@ -84,7 +85,7 @@ class Drift:
         self._reference: dict[int, CanaryAnswer] = {}
         self._differing: dict[int, list[bool]] = {}
         self._first: dict[int, int] = {}
-        self._configurations: set[str] = set()
+        self._configurations: set[tuple[str, str]] = set()
 
     def thresholds(self) -> dict[Aspect, float]:
         """The evidence at which each aspect raises the alarm, from the first occasion on."""
@@ -94,22 +95,22 @@ class Drift:
     def take_in(self, number: int, answers: Sequence[CanaryAnswer]) -> Occasion:
         """Take in an occasion, of which a prompt's first answer counts; all of them on the first one."""
         occasion = Occasion(number, len(answers))
-        rows: dict[int, dict[int, CanaryAnswer]] = {}
+        rows: dict[int, dict[int, CanaryAnswer]] = defaultdict(dict)
         for answer in answers:
-            rows.setdefault(answer.number, {})[answer.prompt] = answer
-        here = rows.get(0, {})
+            rows[answer.number][answer.prompt] = answer
+        here = rows[0]
         for row in rows.values() if number == 0 else [here]:
             for answer in row.values():
                 self._compare(answer)
-        asked = [prompt for prompt in self._canary.asked_at(number) if prompt in here]
-        for prompt in asked:
-            occasion.labels[here[prompt].label] += 1
+        asked = [here[prompt] for prompt in self._canary.asked_at(number) if prompt in here]
+        for answer in asked:
+            occasion.labels[answer.label] += 1
         occasion.changes = [self._change(here[prompt]) for prompt in here if self._differing[prompt][-1]]
         if number == 0:
-            self._learn([rows.get(index, {}) for index in range(self._canary.options.first)])
+            self._learn(list(map(rows.__getitem__, range(self._canary.options.first))))
         else:
             for name, moved in self._moved.items():
-                moved.look(asked, self._values(name, [here[prompt] for prompt in asked]))
+                moved.look([answer.prompt for answer in asked], self._values(name, asked))
         occasion.evidence = {name: moved.evidence for name, moved in self._moved.items()}
         occasion.evidence["labels"] = float(self._labels.mean())
         occasion.served = self._new_configurations(answers, first=number == 0)
@@ -171,18 +172,23 @@ class Drift:
         return values
 
     def _new_configurations(self, answers: Sequence[CanaryAnswer], *, first: bool) -> list[str]:
-        served = {("model", answer.response.served_model) for answer in answers}
-        served |= {("fingerprint", answer.response.fingerprint) for answer in answers}
-        named = {f"{kind} {value}" for kind, value in served if value}
+        named = set[tuple[str, str]]()
+        for answer in answers:
+            for kind, value in _served(answer.response):
+                if value:
+                    named.add((kind, value))
         if first or not self._configurations:
             self._configurations |= named
             return []
-        kinds = {configuration.partition(" ")[0] for configuration in self._configurations}
-        return sorted(
-            configuration
-            for configuration in named - self._configurations
-            if configuration.partition(" ")[0] in kinds
-        )
+        kinds = dict(self._configurations)
+        new = sorted(named - self._configurations)
+        return [f"{kind} {value}" for kind, value in new if kind in kinds]
+
+
+def _served(response: Response) -> Iterator[tuple[str, str | None]]:
+    """What a response says of the model that answered."""
+    yield "model", response.served_model
+    yield "fingerprint", response.fingerprint
 
 
 _WORDS: Mapping[Aspect, str] = {
@@ -309,9 +315,8 @@ def _plain(text: str) -> str:
 
 
 def _examples(occasion: Occasion) -> str:
-    some = [
-        f"{_plain(change['item'])}: {_plain(change['before'])} → {_plain(change['after'])}"
-        for change in occasion.changes[:3]
-    ]
-    more = len(occasion.changes) - len(some)
-    return f" ({'; '.join(some)}{f' and {more} more' if more > 0 else ''})" if some else ""
+    examples, more = [], len(occasion.changes) - 3
+    for change in occasion.changes[:3]:
+        item, before, after = map(_plain, (change["item"], change["before"], change["after"]))
+        examples.append(f"{item}: {before} → {after}")
+    return f" ({'; '.join(examples)}{f' and {more} more' if more > 0 else ''})" if examples else ""

@@ -84,7 +84,7 @@ class Canary:
         """The parts as positions in the pool; a part begins anew where a small pool ends."""
         size, prompts = len(self.pool), min(self.options.prompts, len(self.pool))
         count = -(-size // prompts)
-        return [[(part * prompts + offset) % size for offset in range(prompts)] for part in range(count)]
+        return (np.arange(count * prompts).reshape(count, prompts) % size).tolist()
 
     def asked_at(self, look: int) -> list[int]:
         """The positions in the pool that a look asks, from 1; all of them on the first occasion, 0."""
@@ -116,6 +116,7 @@ def part_of(experiment: Experiment, canary: Canary, models: Mapping[str, Model])
     items = {item.id: item for item in experiment.items}
     variants = {variant.id: variant for variant in experiment.variants}
     writers = {name: PromptWriter(variant, experiment.labels) for name, variant in variants.items()}
+    used, shown = dict[str, Variant](), dict[str, Item]()
     for item, variant, seen in canary.pool:
         known = item in items and variant in variants
         if not known or _seen(writers[variant], items[item]) != seen:
@@ -126,14 +127,17 @@ def part_of(experiment: Experiment, canary: Canary, models: Mapping[str, Model])
                 found=f"item {item}, {variant}",
                 fix="put the study back, or begin a new watch: `quaver watch STUDY --renew`",
             )
-    used = [variants[name] for name in dict.fromkeys(variant for _, variant, _ in canary.pool)]
-    options = canary.options
+        used[variant], shown[item] = variants[variant], items[item]
+    decodings, conditions = dict[str, Decoding](), list[Condition]()
+    for name, model in models.items():
+        decodings[name] = _decoding(name, model, [*used.values()], experiment, canary.options)
+        conditions += [Condition(name, variant, name, canary.options.first) for variant in used]
     return replace(
         experiment,
-        items=[items[name] for name in dict.fromkeys(item for item, _, _ in canary.pool)],
-        variants=[replace(variant, max_tokens=None) for variant in used],
-        decodings={name: _decoding(name, model, used, experiment, options) for name, model in models.items()},
-        conditions=[Condition(name, variant.id, name, options.first) for name in models for variant in used],
+        items=[*shown.values()],
+        variants=[replace(variant, max_tokens=None) for variant in used.values()],
+        decodings=decodings,
+        conditions=conditions,
         follow_ups={},
     )
 
@@ -143,14 +147,13 @@ def _decoding(
 ) -> Decoding:
     """Greedy; one token with log-probabilities where the model gives them and one token says something."""
     logprobs = min(_LOGPROBS, model.abilities.logprobs)
-    plain = not isinstance(experiment.labels, Codebook) and all(
-        not variant.schema and not variant.explains and variant.output == "label" for variant in variants
-    )
-    one_token = plain and logprobs > 0 and not options.whole
+    one_token = logprobs > 0 and not options.whole and not isinstance(experiment.labels, Codebook)
     decodings = list(experiment.decodings.values())
-    longest = max(
-        [decoding.max_tokens for decoding in decodings] + [variant.max_tokens or 0 for variant in variants]
-    )
+    longest = max(decoding.max_tokens for decoding in decodings)
+    for variant in variants:
+        longest = max(longest, variant.max_tokens or 0)
+        if variant.schema or variant.explains or variant.output != "label":
+            one_token = False
     return replace(
         decodings[0],
         name=name,
@@ -227,9 +230,10 @@ class Occasions:
         self._known: dict[tuple[str, int], list[CanaryAnswer]] = {}
         self._read = 0
         self._failed: list[int] = []
-        places = {item.id: index for index, item in enumerate(experiment.items)}
-        self._at = {(places[item], variant): index for index, (item, variant, _) in enumerate(canary.pool)}
-        ids = [item.id for item in experiment.items]
+        ids, self._at = [item.id for item in experiment.items], dict[tuple[int, str], int]()
+        places = dict(zip(ids, range(len(ids)), strict=True))
+        for index, (item, variant, _) in enumerate(canary.pool):
+            self._at[places[item], variant] = index
         for name, model in models.items():
             model.prepare(1)
             if isinstance(model, Probed):
@@ -245,11 +249,11 @@ class Occasions:
         """
         identities = {name: model.identity() for name, model in self._models.items()}
         plan = Plan(self._experiment, identities, occasion=name)
-        asked = {
-            name: list(self._requests(plan, name, occasion, some, numbers)) for name, some in prompts.items()
-        }
-        total = sum(map(len, asked.values()))
-        requests = {name: iter(some) for name, some in asked.items() if some}
+        requests, total = dict[str, Iterator[Request]](), 0
+        for model, some in prompts.items():
+            if asked := list(self._requests(plan, model, occasion, some, numbers)):
+                requests[model] = iter(asked)
+                total += len(asked)
         return collect(requests, self._models, self.store, Progress(total, 0), budget=self._budget).ended
 
     def _requests(
