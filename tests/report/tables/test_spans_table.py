@@ -23,6 +23,9 @@ class _Texts:
     def texts(self, items):
         return {item: f"the text of {item}" for item in items}
 
+    def pictures(self, items):
+        return {}
+
 
 def test_the_items_that_most_answers_mark_differently_come_first():
     names = ["item", "spans", "quote", "quote_status"]
