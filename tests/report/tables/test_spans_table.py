@@ -23,7 +23,7 @@ class _Texts:
     def texts(self, items):
         return {item: f"the text of {item}" for item in items}
 
-    def pictures(self, items):
+    def media(self, items):
         return {}
 
 
