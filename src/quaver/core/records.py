@@ -100,7 +100,8 @@ class Item:
         beside: Whether it was added to a random sample for its gold label: figures about all items leave it
             out.
         media: Its pictures, pages and recordings, which the model sees before the text.
-        parts: Where the parts begin and end in which a long text is asked about; empty if it is asked whole.
+        parts: Where the parts begin and end in which a long text is asked about, then the numbers of the
+            splits that make this part, where there are several; empty if it is asked whole.
     """
 
     id: str
@@ -110,7 +111,7 @@ class Item:
     golds: Mapping[str, str] = field(default_factory=dict)
     beside: bool = False
     media: tuple[Medium, ...] = ()
-    parts: tuple[tuple[int, int], ...] = ()
+    parts: tuple[tuple[int, ...], ...] = ()
 
     @property
     def known_gold(self) -> Mapping[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -68,8 +68,9 @@ class Design:
         folder: The study's folder.
         marks: Where marks are kept.
         has_spans: Whether passages of the texts have the labels.
-        first_parts: For each item the position of its first part among what was asked, and behind the last
-            item how much was asked; empty where no text was cut.
+        asked: For each of these conditions the number of the one that is asked, and of its split.
+        parts: For each part that was asked about the row of its text, then the numbers of its splits where
+            there are several; empty where no text was cut.
     """
 
     name: str
@@ -84,17 +85,20 @@ class Design:
     folder: _Place
     marks: _Place
     has_spans: bool = False
-    first_parts: tuple[int, ...] = ()
-
-    def row_of(self, asked: int) -> int:
-        """The row of an item by the position of what was asked, which is a part of it where it was cut."""
-        return bisect_right(self.first_parts, asked) - 1 if self.first_parts else asked
+    asked: tuple[tuple[int, int], ...] = ()
+    parts: tuple[tuple[int, ...], ...] = ()
 
     def asked_about(self, row: int) -> range:
         """The positions of what was asked about an item."""
-        if not self.first_parts:
+        if not self.parts:
             return range(row, row + 1)
-        return range(*self.first_parts[row : row + 2])
+        return range(*(bisect_left(self.parts, (at,)) for at in (row, row + 1)))
+
+    def cells(self, condition: int, item: int, repeat: int) -> list[tuple[int, int]]:
+        """The rows and columns that a call, by the positions of what was asked, gives a label."""
+        row, *splits = self.parts[item] if self.parts else (item,)
+        columns = self._columns_of_call.get((condition, repeat), ())
+        return [(row, column) for split, column in columns if not splits or split in splits]
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -107,14 +111,14 @@ class Design:
         return tuple(Column(index, *place) for index, place in enumerate(names))
 
     @cached_property
-    def column_of_call(self) -> dict[tuple[int, int], int]:
-        """The number of a column by the number of its condition and the repeat."""
-        calls = [
-            (index, repeat)
-            for index, condition in enumerate(self.conditions)
-            for repeat in range(condition.repeats)
-        ]
-        return {call: column for column, call in enumerate(calls)}
+    def _columns_of_call(self) -> dict[tuple[int, int], list[tuple[int, int]]]:
+        """The splits and numbers of columns by the number of the condition that is asked, and the repeat."""
+        found: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        columns = iter(self.columns)
+        for condition, (asked, split) in zip(self.conditions, self.asked, strict=True):
+            for repeat in range(condition.repeats):
+                found.setdefault((asked, repeat), []).append((split, next(columns).at))
+        return found
 
     @property
     def codes(self) -> tuple[str, ...]:

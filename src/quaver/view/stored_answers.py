@@ -107,26 +107,23 @@ def responses_to(
     db: sqlite3.Connection, design: Design, rows: Iterable[int]
 ) -> dict[tuple[int, int], list[int]]:
     """The numbers of the responses to some items, by row and column; of a text in parts one for each."""
-    sql = """SELECT item, condition, repeat, response FROM calls
+    sql = """SELECT condition, item, repeat, response FROM calls
         WHERE item IN (SELECT value FROM json_each(?)) AND response IS NOT NULL ORDER BY item"""
-    columns, asked = design.column_of_call, [at for row in rows for at in design.asked_about(row)]
+    asked = [at for row in rows for at in design.asked_about(row)]
     found = dict[tuple[int, int], list[int]]()
-    for item, condition, repeat, response in db.execute(sql, (json.dumps(asked),)):
-        if (condition, repeat) in columns:
-            found.setdefault((design.row_of(item), columns[condition, repeat]), []).append(response)
+    for condition, item, repeat, response in db.execute(sql, (json.dumps(asked),)):
+        for cell in design.cells(condition, item, repeat):
+            found.setdefault(cell, []).append(response)
     return found
 
 
 def answers_with(snapshot: Snapshot, holds: Callable[[str], bool]) -> pl.Series:
     """The answers of whose text something holds, numbered row by row."""
-    columns, cells = snapshot.design.column_of_call, list[int]()
+    cells = list[int]()
     with stored(snapshot.design) as db:
         if db is not None:
             # As bytes, since a damaged text is none that SQLite hands over.
             db.create_function("holds", 1, lambda text: holds((text or b"").decode("utf-8", "replace")))
-            calls_found, row_of = db.execute(_HOLDING), snapshot.design.row_of
-            calls = (
-                (row_of(item), columns.get((condition, repeat))) for condition, item, repeat in calls_found
-            )
-            cells = [row * snapshot.width + column for row, column in calls if column is not None]
+            found = (cell for call in db.execute(_HOLDING) for cell in snapshot.design.cells(*call))
+            cells = [row * snapshot.width + column for row, column in found]
     return pl.Series([*dict.fromkeys(cells)], dtype=pl.Int64)

@@ -21,7 +21,7 @@ from quaver.core.annotations import FIELD
 from quaver.core.replaced_file import replace_text, replacing
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError
-from quaver.study.analysis.annotation_frame import first_parts, gold_labels
+from quaver.study.analysis.annotation_frame import gold_labels
 from quaver.study.analysis.field_source import FieldSource
 from quaver.study.collection.study_status import StudyStatus, status_in
 from quaver.study.sources.opening import open_source
@@ -137,7 +137,16 @@ def _design(study: StudySource) -> Design:
         folder=str(study.folder.resolve()),
         marks=str(study.results.resolve() / "marks"),
         has_spans=study.has_spans,
-        first_parts=() if asked is experiment else tuple(first_parts(experiment.items)),
+        asked=tuple(
+            (asked.conditions.index(each), experiment.splits.get(condition.variant, (0, ""))[0])
+            for condition, each in zip(experiment.conditions, experiment.asked, strict=True)
+            if not condition.follow_up
+        ),
+        parts=()
+        if asked is experiment
+        else tuple(
+            (row, *place[2:]) for row, item in enumerate(experiment.items) for place in item.parts or [()]
+        ),
     )
 
 

@@ -11,6 +11,8 @@ from tests.view.viewed import client_of
 import quaver
 from quaver import Study
 from quaver.core.annotations import rows_with
+from quaver.design.items.text_parts import cut
+from quaver.design.spec.items_spec import SplitSpec
 from quaver.errors import QuaverError
 from quaver.view.serving import studies_of
 from quaver.view.study_reader import keep
@@ -284,6 +286,26 @@ def test_the_viewer_shows_a_text_with_its_label_and_the_answers_about_its_parts(
     assert {line["item"] for line in found["answers"]} == {"three", "six", "eight", "nine"}
 
 
+def test_the_viewer_shows_the_parts_of_the_split_that_a_column_is_of(tmp_path):
+    study, _ = asked(tmp_path, "", SEVERAL)
+    study.run()
+    studies = studies_of([study.folder])
+    for one in studies.values():
+        keep(one.path, one.root, one.field)
+    client = client_of(studies)
+    texts = [
+        client.get("api/studies/speeches/answer", params={"item": "three", "column": at}).json()["response"][
+            "text"
+        ]
+        for at in range(6)
+    ]
+    assert (
+        texts == ["#1 against\n#2 Who knows?\n#3 favor"] * 2 + ["#1 against\n#2 favor"] * 2 + ["against"] * 2
+    )
+    found = client.get("api/studies/speeches/answers", params={"q": "Who knows"}).json()
+    assert {line["column"] for line in found["answers"] if line["item"] == "three"} == {0, 1}
+
+
 def test_a_table_with_long_texts_is_labelled_a_row_a_text(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     table = tmp_path / "speeches.csv"
@@ -317,6 +339,53 @@ def test_parts_that_are_items_give_no_labels_for_texts(tmp_path, monkeypatch):
     with pytest.raises(QuaverError) as error:
         quaver.label(tmp_path / "items.csv", check=study.folder, model=answers, anyway=True)
     assert error.value.where.endswith("items.split.join")
+
+
+SPLITS = {f"{n} tokens / {join}": (n, join) for n in (20, 40, 1000) for join in ("majority", "any favor")}
+SEVERAL = STUDY.replace("tokens: 20, join: JOIN", "tokens: [20, 40, 1000], join: [majority, {any: favor}]")
+
+
+def test_splits_are_a_factor_with_the_labels_that_each_gives_alone(tmp_path):
+    study, answers = asked(tmp_path / "several", "", SEVERAL)
+    plan = study.plan()
+    study.run()
+    # a join asks nothing of its own, and a text that two splits cut alike is asked about once
+    cuts = [{cut(speech(name), SplitSpec(tokens=n)) for n in (20, 40, 1000)} for name in TEXTS]
+    assert len(answers.texts) == plan.calls == sum(len(places) for some in cuts for places in some)
+    frame = study.annotations().with_columns(pl.col(pl.Categorical).cast(pl.String))
+    assert set(frame["split"]) == set(SPLITS)
+    assert frame.height == len(SPLITS) * len(TEXTS)
+    for level, (n, join) in SPLITS.items():
+        text = STUDY.replace("tokens: 20", f"tokens: {n}")
+        alone, _ = asked(tmp_path / f"{n} {join}", join.replace("any favor", "{any: favor}"), text)
+        alone.run()
+        kept = ["item", "label", "status", "reason", "gold"]
+        own = alone.annotations().with_columns(pl.col(pl.Categorical).cast(pl.String))
+        assert frame.filter(split=level).select(kept).sort("item").equals(own.select(kept).sort("item"))
+    several, labels = {"split": [*SPLITS]}, study.experiment.labels
+    found = quaver.measures.label_movement(frame.drop("gold"), several, labels=labels)
+    moved = next(one for one in found if one.measure == "label_range")
+    shares = frame.group_by("split").agg(pl.col("label").eq_missing(moved.cell["label"]).mean())["label"]
+    assert moved.value == pytest.approx(shares.max() - shares.min())
+    assert (moved.n, moved.unit) == (9, "item")
+    packed = tmp_path / "several.quaver.zip"
+    quaver.bundle(study, packed, texts=False)
+    assert not quaver.verify(packed).differing
+    assert Study.open(packed).annotations().height == frame.height
+
+
+def test_another_join_is_another_label_without_a_call(tmp_path):
+    study, _ = asked(tmp_path, "majority")
+    study.run()
+    assert labels_of(study) == MAJORITY
+    again, answers = asked(tmp_path, "{any: favor}")
+    assert labels_of(again) == ANY
+    assert answers.texts == []
+
+
+def test_parts_that_are_items_have_one_split(tmp_path):
+    with pytest.raises(QuaverError, match="cannot be compared between splits"):
+        asked(tmp_path, "", SEVERAL.replace("majority", "none"))
 
 
 def test_two_splits_are_compared_text_by_text(tmp_path):

@@ -111,7 +111,8 @@ class Plan:
         occasion: str = "",
     ) -> None:
         self.occasion = occasion
-        self.whole, self.experiment = experiment, experiment.in_parts
+        self.experiment = experiment.in_parts
+        self.whole = replace(self.experiment, items=experiment.items)
         self.identities = identities
         self.most_logprobs = most_logprobs
         self.order = WorkOrder(self.experiment)

@@ -21,15 +21,17 @@ from quaver.design.calls.variant_crossing import (
     prompt_of,
     variants_of,
 )
+from quaver.design.factor_levels import ORIGINAL
 from quaver.design.items.answer_options import options_of
 from quaver.design.items.item_labels import notes_on_gold
 from quaver.design.items.item_media import notes_on_media, with_versions
 from quaver.design.items.item_table import NEAR_DUPLICATES, load_items, with_near_duplicates
-from quaver.design.items.text_parts import joins_of, note_on_parts, parts_of, split_column
+from quaver.design.items.text_parts import joins_of, notes_on_parts, parts_of, split_column
 from quaver.design.paraphrase.paraphraser import Keeper, PromptContext
 from quaver.design.prompts.follow_ups import FollowUp
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec import StudySpec
+from quaver.design.spec.items_spec import SPLIT
 from quaver.design.spec.study_file import Positions, built
 from quaver.errors import SpecError, UnknownName
 
@@ -63,14 +65,41 @@ class Experiment:
     @property
     def calls(self) -> int:
         """How many calls the whole design takes."""
-        return len(self.in_parts.items) * sum(condition.repeats for condition in self.conditions)
+        return len(self.in_parts.items) * sum(condition.repeats for condition in self.in_parts.conditions)
 
     @cached_property
     def in_parts(self) -> Experiment:
-        """The design as it is asked: in the place of each long text its parts."""
-        if not any(item.parts for item in self.items):
+        """The design as it is asked: in the place of each long text its parts, of all splits together."""
+        if not self.splits and not any(item.parts for item in self.items):
             return self
-        return replace(self, items=[part for item in self.items for part in parts_of(item, self.cut)])
+        items = [part for item in self.items for part in parts_of(item, self.cut)]
+        variants = {}
+        for variant in self.variants:
+            _, name = self.splits.get(variant.id, (0, variant.id))
+            factors = {factor: level for factor, level in variant.factors.items() if factor != SPLIT}
+            variants[name] = replace(variant, id=name, factors=factors)
+        conditions = [*dict.fromkeys(self.asked)]
+        return replace(self, items=items, variants=[*variants.values()], conditions=conditions)
+
+    @cached_property
+    def splits(self) -> dict[str, tuple[int, str]]:
+        """For each variant the number of its split and the variant that is asked; of a single split none."""
+        return {
+            variant.id: (number, variant.id.removesuffix(f"{SPLIT}={level}").removesuffix(",") or ORIGINAL)
+            for variant in self.variants
+            if (level := variant.factors.get(SPLIT)) and (number := split_of(variant)) is not None
+        }
+
+    @cached_property
+    def asked(self) -> list[Condition]:
+        """For each condition the one that is asked: that of its prompt, whatever the split."""
+        asked, places = list[Condition](), dict[Condition, int]()
+        for condition in self.conditions:
+            _, name = self.splits.get(condition.variant, (0, condition.variant))
+            parent = None if condition.parent is None else places[asked[condition.parent]]
+            asked.append(replace(condition, variant=name, parent=parent))
+            places.setdefault(asked[-1], len(places))
+        return asked
 
     @cached_property
     def groups(self) -> list[str]:
@@ -111,6 +140,12 @@ class Experiment:
         return {variant.id: variant for variant in self.variants}
 
 
+def split_of(variant: Variant) -> int | None:
+    """The number of a variant's split, where there are several."""
+    number = variant.origin.get(SPLIT, {}).get("split")
+    return None if number is None else int(number)
+
+
 def resolve(
     spec: StudySpec, source: Positions, keeper: Keeper | None = None, kept: Path | None = None
 ) -> Experiment:
@@ -131,8 +166,13 @@ def resolve(
     split, cut = spec.items.split, ""
     if split is not None:
         joins_of(split, labels, source)
-        notes.append(note_on_parts(split, items))
+        notes += notes_on_parts(split, items)
         cut = split_column(spec.items, source, items[0].fields)
+        used = {split_of(variant) for variant in variants}
+        items = [
+            replace(item, parts=tuple(p for p in item.parts if not used.isdisjoint(p[2:] or used)))
+            for item in items
+        ]
     check_templates(spec, variants, items, source)
     check_shown(variants, items, source)
     items = with_versions(items, variants, kept)

@@ -19,6 +19,7 @@ from quaver.design.prompt_words import postfix_for_fields, postfix_for_labels
 from quaver.design.prompts.rendering import PROMPT_NAMES, asking_for_fields
 from quaver.design.prompts.templates import check, check_columns, check_syntax, names_in
 from quaver.design.spec import TEXT_FACTOR, FamilySpec, StudySpec
+from quaver.design.spec.items_spec import SPLIT
 from quaver.design.spec.study_file import Positions, bind
 from quaver.design.variants.rewordings import VariantFamily
 from quaver.errors import SpecError, UnknownName
@@ -262,6 +263,9 @@ def variants_of(
         factors[TEXT_FACTOR] = [
             level(name, {"text": text}, family="texts") for name, text in spec.items.text.items()
         ]
+    names = spec.items.split.levels if spec.items.split else {"": None}
+    levels_of_split = [level(name, family="splits", split=at) for at, name in enumerate(names) if name]
+    split_factor = {SPLIT: levels_of_split} if levels_of_split else {}
     rewording: list[str] = []
     for index, asked in enumerate(spec.variants):
         family, options = _family(asked, index, source, fields=bool(spec.task.fields))
@@ -279,7 +283,7 @@ def variants_of(
                     fix="leave one of them out, or put all paraphrases into one family",
                 )
         for column in columns_of(factor, levels) or [factor]:
-            if factor in factors or column in spec.items.columns:
+            if factor in (*factors, *split_factor) or column in spec.items.columns:
                 raise SpecError(
                     f"the factor {factor!r} would make a column that exists already",
                     where=source.where("variants", index),
@@ -289,6 +293,7 @@ def variants_of(
                     else "rename that column of the items, or leave it out of `groups`",
                 )
         factors[factor] = levels
+    factors |= split_factor
     with source.locating("variants"):
         variants = cross(context.prompt, factors)
     variants, drawn = sampled(variants, spec, source)

@@ -8,12 +8,13 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from copy import copy
 from dataclasses import replace
+from itertools import product
 from typing import Any, Final, cast
 
 from quaver.core.label_values import fields_in, labels_in, set_of
 from quaver.core.number_format import count
 from quaver.core.records import OF_SETS, UNORDERED, Item, LabelSet
-from quaver.design.spec.items_spec import WHOLE, ItemsSpec, SplitSpec
+from quaver.design.spec.items_spec import SPLIT, WHOLE, ItemsSpec, SplitSpec
 from quaver.design.spec.study_file import Positions
 from quaver.errors import ItemError, SpecError, UnknownName
 
@@ -23,7 +24,7 @@ CHARACTERS_A_TOKEN: Final = 4
 PART, PARTS = "part", "parts"
 """The columns of the number of a part and of how many parts its text has, for prompts."""
 
-Place = tuple[int, int]
+Place = tuple[int, ...]
 """Where a part begins and ends in its text."""
 
 # The last of each in a window: the greedy beginning is given up from its end, character by character.
@@ -50,6 +51,7 @@ def cut(text: str, split: SplitSpec) -> tuple[Place, ...]:
     >>> cut("One. Two. Three.", SplitSpec(tokens=2, by="sentences"))
     ((0, 4), (5, 9), (10, 16))
     """
+    assert isinstance(split.tokens, int)
     most, overlap = CHARACTERS_A_TOKEN * split.tokens, CHARACTERS_A_TOKEN * split.overlap
     if len(text) <= most or not text.strip():
         return ((0, len(text)),)
@@ -116,19 +118,24 @@ def in_parts(items: Sequence[Item], asked: ItemsSpec, source: Positions) -> list
     """
     split, column = asked.split, split_column(asked, source, items[0].fields)
     assert split is not None
-    found, parts = list[Item](), list[Item]()
+    levels, found, parts = [*split.levels.values()], list[Item](), list[Item]()
     for item in items:
-        text = item.fields.get(column)
-        places = cut(text, split) if isinstance(text, str) else ()
-        found.append(replace(whole(item), parts=places if len(places) > 1 else ()))
+        text, cuts = item.fields.get(column), dict[tuple[Place, ...], tuple[int, ...]]()
+        for number, level in enumerate(levels if isinstance(text, str) else ()):
+            places = cut(str(text), level)
+            cuts[places] = (*cuts.get(places, ()), number)
+        of_all = len(cuts) == 1
+        every = tuple((*place, *(() if of_all else of)) for places, of in cuts.items() for place in places)
+        found.append(replace(item, fields=_numbered(item, 1, 1), parts=every if len(every) > 1 else ()))
         parts += parts_of(found[-1], column)
-    taken = {PART, PARTS}.intersection(items[0].fields)
-    taken |= {item.id for item in items}.intersection(part.id for part in parts if part.fields[PARTS] > 1)
+    taken = {PART, PARTS, *([SPLIT] if len(levels) > 1 else [])}.intersection(items[0].fields)
+    names = Counter(one.id for one in [*parts, *(item for item in found if item.parts)])
+    taken |= {name for name, n in names.items() if n > 1}
     if taken:
         raise ItemError(
-            "this is what a part of a text, or its number, would be called",
+            "this is what a part of a text, its number or its split would be called",
             where=source.where("items", "split"),
-            expected="no column `part` or `parts` in the table, and no id of an item like 17#2",
+            expected="no column `part`, `parts` or `split` in the table, and no id of an item like 17#2",
             found=", ".join(sorted(taken)[:5]),
             fix="rename it in the table",
         )
@@ -143,18 +150,15 @@ def _alone(part: Item) -> Item:
     return replace(part, groups=groups, gold=None, golds={})
 
 
-def whole(item: Item) -> Item:
-    """An item as prompts show it that is asked about whole."""
-    return replace(item, fields=_numbered(item, 1, 1))
-
-
 def parts_of(item: Item, column: str) -> list[Item]:
     """The parts in which a text is asked about, in a group of their own; the item itself if it is one."""
     if not item.parts:
         return [item]
     text, parts = item.fields.get(column), []
-    for number, (begin, end) in enumerate(item.parts, start=1):
-        fields = _numbered(item, number, len(item.parts))
+    sizes, seen = Counter(place[2:] for place in item.parts), Counter[Place]()
+    for number, (begin, end, *of) in enumerate(item.parts, start=1):
+        seen[key := tuple(of)] += 1
+        fields = _numbered(item, seen[key], sizes[key])
         if isinstance(text, str):  # else the texts are not here
             fields[column] = text[begin:end]
         parts.append(replace(item, id=f"{item.id}#{number}", fields=fields, parts=()))
@@ -168,57 +172,63 @@ def _numbered(item: Item, number: int, of: int) -> dict[str, Any]:
     return fields
 
 
-def note_on_parts(split: SplitSpec, items: Sequence[Item]) -> str:
-    """What a reader must know of texts that were cut."""
-    sizes = Counter[str]()
-    for item in items:
-        sizes[item.groups.get(WHOLE, item.id)] += len(item.parts) or 1
-    long = [size for size in sizes.values() if size > 1]
-    join = str(split.join).replace("'", "")
-    return (
-        f"{len(long):,} of {count(len(sizes), 'text')} are longer than {split.tokens:,} tokens (of "
-        f"{CHARACTERS_A_TOKEN} characters each) and are cut between {split.by} into {sum(long):,} parts "
-        f"(join: {join})."
-    )
+def whole(item: Item) -> Item:
+    """An item as prompts show it that is asked about whole."""
+    return replace(item, fields=_numbered(item, 1, 1))
+
+
+def notes_on_parts(split: SplitSpec, items: Sequence[Item]) -> list[str]:
+    """What a reader must know of texts that were cut, for each split."""
+    notes = []
+    for number, level in enumerate(split.levels.values()):
+        sizes = Counter[str]()
+        for item in items:
+            own = [place for place in item.parts if len(place) == 2 or number in place[2:]]
+            sizes[item.groups.get(WHOLE, item.id)] += len(own) or 1
+        long = [size for size in sizes.values() if size > 1]
+        join = str(level.join).replace("'", "")
+        notes.append(
+            f"{len(long):,} of {count(len(sizes), 'text')} are longer than {level.tokens:,} tokens (of "
+            f"{CHARACTERS_A_TOKEN} characters each) and are cut between {level.by} into {sum(long):,} parts "
+            f"(join: {join})."
+        )
+    return notes
 
 
 Join = tuple[str, str]
 """How the labels of a text's parts become its label; for `any` also the label, or nothing for sets."""
 
 
-def joins_of(split: SplitSpec, labels: LabelSet, source: Positions) -> dict[str, Join]:
-    """How the labels of each field are joined; of a task without fields, by no name.
+def joins_of(split: SplitSpec, labels: LabelSet, source: Positions) -> dict[tuple[int, str], Join]:
+    """How the labels are joined, by the numbers of splits and the fields; of a task without fields, no name.
 
     Raises:
         SpecError: The join does not fit the labels.
     """
     fields = {field.name: field.labels for field in fields_in(labels)} or {"": labels}
     spans = {field.name for field in fields_in(labels) if field.spans}
-    given: Any = split.join
-    by_field = isinstance(given, dict) and [*given] != ["any"]
     joins = {}
-    for name, some in fields.items():
-        one = given.get(name) if by_field else given
-        join = ("any", str(one.get("any"))) if isinstance(one, dict) else (str(one), "")
-        known = _joins_for(some, has_spans=name in spans)
-        if (join[0] if not join[1] else _ANY_LABEL) not in known or (join[1] and join[1] not in some.codes):
+    for (number, level), (name, some) in product(enumerate(split.levels.values()), fields.items()):
+        given: Any = level.join
+        one = given.get(name) if isinstance(given, dict) and [*given] != ["any"] else given
+        kind, wanted = ("any", str(one.get("any"))) if isinstance(one, dict) else (str(one), "")
+        known = ["none"] if name in spans else _joins_for(some)
+        if (_ANY_LABEL if wanted else kind) not in known or (wanted and wanted not in some.codes):
             raise SpecError(
                 "the labels of a text's parts cannot be joined in this way",
                 where=source.where("items", "split", "join"),
                 expected=f"{', '.join(known)}{name and f' for {name}'}",
                 found=str(given),
             )
-        joins[name] = join
+        joins[number, name] = kind, wanted
     return joins
 
 
 _ANY_LABEL: Final = "{any: LABEL}"
 
 
-def _joins_for(labels: LabelSet, *, has_spans: bool) -> list[str]:
+def _joins_for(labels: LabelSet) -> list[str]:
     """The joins that fit some labels."""
-    if has_spans:
-        return ["none"]
     if labels.level in OF_SETS:
         return ["any", "none"]
     ordered = [] if labels.level in UNORDERED else ["max"]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import date
+from itertools import product
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, model_validator
@@ -257,17 +258,28 @@ WHOLE: Final = "whole_text"
 """The column of the group that the parts of one text are, where they are the items."""
 
 
-class SplitSpec(Part):
-    """How texts are cut that are longer than a prompt should show, and how a text's label follows."""
+SPLIT: Final = "split"
+"""The factor whose levels are several splits."""
 
-    tokens: Count = Field(examples=[2000])
+Boundary = Literal["paragraphs", "sentences"]
+Join = str | dict[str, str | dict[str, str]]
+
+
+class SplitSpec(Part):
+    """How texts are cut that are longer than a prompt should show, and how a text's label follows.
+
+    Several values of `tokens`, `by` or `join`, as lists, are splits whose labels are compared: the factor
+    `split`.
+    """
+
+    tokens: Count | tuple[Count, ...] = Field(examples=[2000, [500, 2000]])
     """The most tokens of a part, of four characters each, as `quaver plan` estimates them."""
-    by: Literal["paragraphs", "sentences"] = "paragraphs"
+    by: Boundary | tuple[Boundary, ...] = "paragraphs"
     """Where texts are cut: between paragraphs, and within one that is too long between sentences; or between
     sentences. A sentence that is too long is cut between words."""
     overlap: Natural = 0
     """Up to this many tokens at the end of a part are the beginning of the next one."""
-    join: str | dict[str, str | dict[str, str]] = "majority"
+    join: Join | tuple[Join, ...] = "majority"
     """The label of a text: the one that most of its parts have (`majority`), the highest (`max`), or a named
     one if any part has it (`{any: favor}`); of a field of which several labels may apply, all that any part
     has (`any`). For several fields, one of these for each field. `none`: each part is an item of its own."""
@@ -276,14 +288,38 @@ class SplitSpec(Part):
 
     @model_validator(mode="after")
     def _room_for_new_text(self) -> SplitSpec:
-        if 2 * self.overlap > self.tokens:
+        least = min(self.tokens) if isinstance(self.tokens, tuple) else self.tokens
+        if 2 * self.overlap > least:
             raise PlacedError(
                 "parts overlap by more than half",
                 "overlap",
-                expected=f"at most {self.tokens // 2:,}, half of `tokens`",
+                expected=f"at most {least // 2:,}, half of `tokens`",
                 found=f"{self.overlap:,}",
             )
+        levels = self.levels
+        if len(levels) > 1 and any(split.join == "none" for split in levels.values()):
+            raise PlacedError(
+                "parts that are items of their own cannot be compared between splits",
+                "join",
+                expected="a join that gives each text a label, or one split",
+                found="none",
+            )
         return self
+
+    @property
+    def levels(self) -> dict[str, SplitSpec]:
+        """Each split, by what tells it from the others; a single one by no name."""
+        given = {name: getattr(self, name) for name in ("tokens", "by", "join")}
+        several = {name: values for name, values in given.items() if isinstance(values, tuple)}
+        return {
+            " / ".join(
+                f"{_QUOTING.sub('', str(value))}{' tokens' * (name == 'tokens')}" for name, value in one
+            ): (self.model_copy(update=dict(one)))
+            for one in (tuple(zip(several, values, strict=True)) for values in product(*several.values()))
+        }
+
+
+_QUOTING: Final = re.compile(r"[{}':]")
 
 
 class ItemsSpec(TableSpec, Grouped):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,8 +20,9 @@ from quaver.core.records import OF_SETS, Item
 from quaver.core.replaced_file import replacing
 from quaver.design.calls.experiment import Experiment
 from quaver.design.items.item_labels import marked_spans
-from quaver.design.items.text_parts import joined_label, joins_of
+from quaver.design.items.text_parts import joined_label, joins_of, parts_of
 from quaver.design.prompts.rendering import PromptWriter
+from quaver.design.spec.items_spec import SPLIT
 from quaver.errors import QuaverError, StoreError
 from quaver.gold.gold_draw import chance_of, declared_draw, with_gold
 from quaver.models.local.extras import require
@@ -103,94 +104,105 @@ def _annotator(study: StudySource, store: Store, evaluators: Sequence[str] | Non
 
 
 def joined(study: StudySource, frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Annotations with a row for each text that was cut, in place of those of its parts.
+    """Annotations with a row for each text and split, in place of those of the parts.
 
     A text of which a part has no answer yet has none. It has no probabilities; its confidence is the mean of
-    those of the parts with its label, and its quote that of the first of these.
+    those of the parts with its label, and its quote that of the first of these in which one was placed.
     """
-    experiment, schema = study.experiment, frame.collect_schema()
-    if experiment.in_parts is experiment:
+    experiment, split, schema = study.experiment, study.spec.items.split, frame.collect_schema()
+    if split is None or experiment.in_parts is experiment:
         return frame
-    sizes = {item.id: len(item.parts) or 1 for item in experiment.items}
-    texts = [item.id for item in experiment.items for _ in range(sizes[item.id])]
-    text_of = dict(zip((part.id for part in experiment.in_parts.items), texts, strict=True))
-    asked = pl.col("item").cast(pl.String)
-    text = asked.replace_strict(text_of, return_dtype=pl.String)
-    number = asked.str.extract(r"#(\d+)$").cast(pl.Int32, strict=False)
-    by = [name for name in (*_ASKED, FIELD) if name in schema]
-    differing = [name for name in _DIFFERING if name in schema]
-    same = [name for name in schema if name not in {*by, *differing, "item"}]
-    groups = frame.with_columns(text.alias("item"), number.alias("#part")).group_by(
-        *by, "item", maintain_order=True
+    kinds = pl.Schema(schema)
+    if experiment.splits:
+        kinds[SPLIT] = pl.Categorical()
+    keys = [*(name for name in (*_ASKED, FIELD) if name in schema), "item"]
+    named = frame.with_columns(pl.col(pl.Categorical).cast(pl.String)).join(_splits(experiment), on="variant")
+    asked = named.join(_parts(experiment), on=["item", "#split"]).drop("item", "variant")
+    rows = asked.rename({"#item": "item", "#variant": "variant"}).collect()
+    whole, parts = rows.filter(pl.col("#of") == 1), rows.filter(pl.col("#of") > 1)
+    same = [name for name in kinds if name not in {*keys, *_ANY, *_DIFFERING}]
+    texts = parts.group_by(keys, maintain_order=True).agg(
+        pl.col("#of", "#split", *same).first(), pl.col(_ANY).any(), pl.col(_READ).sort_by("#number")
     )
-    of_texts = groups.agg(
-        *(pl.col(name).any() if name in _ANY else pl.col(name).first() for name in same),
-        pl.col(differing).sort_by("#part"),
-    )
-    is_whole = pl.col("status").list.len() == pl.col("item").replace_strict(sizes)
-    found, join = of_texts.filter(is_whole).collect(), _LabelJoin(study, differing)
-    rows = list(map(join, found.select("item", *by, *differing).iter_rows(named=True)))
-    kinds = {name: pl.String if schema[name] == pl.Categorical else schema[name] for name in differing}
-    joins = pl.DataFrame(rows, schema=kinds, orient="row")
-    return found.with_columns(joins).select(schema.names()).cast(schema).lazy()
+    texts = texts.filter(pl.col("label").list.len() == pl.col("#of"))
+    joins = joins_of(split, experiment.labels, study.positions)
+    labels = {field.name: field.labels for field in fields_in(experiment.labels)} or {"": experiment.labels}
+    found = []
+    for row in texts.iter_rows(named=True):
+        field = row.get(FIELD, "")
+        found.append(joined_label(joins[row["#split"], field], row["label"], row["status"], labels[field]))
+    texts = texts.with_columns(*pl.DataFrame(found, schema=dict.fromkeys(_READ, pl.String), orient="row"))
+    sets = [name for name, some in labels.items() if some.level in OF_SETS]
+    is_set = (pl.col(FIELD) if FIELD in schema else pl.lit("")).is_in(sets)
+    own = parts.join(texts.select(*keys, pl.col("label").alias("#label")), on=keys)
+    own = own.filter(pl.col("#label").is_not_null() & (is_set | (pl.col("label") == pl.col("#label"))))
+    quoted = [name for name in EVIDENCE_COLUMNS if name in schema]
+    if quoted:
+        own = own.with_columns(
+            pl.when("#shown").then(pl.col("quote_start", "quote_end") + pl.col("#begin")),
+            pl.col("text_length") + pl.col("#rest"),
+        ).sort(pl.col("quote_start").is_null(), "#number")
+    of_own = own.group_by(keys).agg(pl.col("confidence").mean(), pl.col(quoted).first())
+    texts = _with_marks(study, texts.join(of_own, on=keys, how="left", maintain_order="left"))
+    return pl.concat([whole, texts], how="diagonal").select(*kinds).cast(kinds).lazy()
 
 
 _ASKED: Final = ("model", "variant", "decoding", "repeat", "evaluator")
 _ANY: Final = ("truncated", "looping")
-_DIFFERING: Final = (
-    *("label", "status", "reason", "confidence", "probabilities", "label_coverage", "mass_coverage"),
-    *EVIDENCE_COLUMNS,
+_READ: Final = ("label", "status", "reason")
+_DIFFERING: Final = frozenset(
+    [*_READ, "confidence", "probabilities", "label_coverage", "mass_coverage", *EVIDENCE_COLUMNS]
 )
 """The columns in which the parts of a text differ."""
 
 
-class _LabelJoin:
-    """Makes what an annotation says of a text from what those of its parts say."""
-
-    def __init__(self, study: StudySource, columns: Sequence[str]) -> None:
-        experiment, split = study.experiment, study.spec.items.split
-        assert split is not None
-        self._joins, self._columns = joins_of(split, experiment.labels, study.positions), columns
-        self._fields = {field.name: field for field in fields_in(experiment.labels)}
-        self._labels = {name: field.labels for name, field in self._fields.items()} or {"": experiment.labels}
-        self._items, self._cut = {item.id: at for at, item in enumerate(experiment.items)}, experiment.cut
-        self._of = experiment.items
-        self._texts = _texts(experiment) if study.has_texts and quotes(experiment.labels) else None
-
-    def __call__(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """The columns in which parts differ, of their text."""
-        field, given = row.get(FIELD, ""), row["label"]
-        if len(given) == 1:
-            return {name: row[name][0] for name in self._columns}
-        labels = self._labels[field]
-        label, status, reason = joined_label(self._joins[field], given, row["status"], labels)
-        own = [at for at, one in enumerate(given) if label and (one == label or labels.level in OF_SETS)]
-        sure = [row["confidence"][at] for at in own if row["confidence"][at] is not None]
-        found = dict.fromkeys(self._columns) | {"label": label, "status": status, "reason": reason}
-        found["confidence"] = sum(sure) / len(sure) if sure else None
-        return found | (self._quote(row, own) if own and self._texts else {})
-
-    def _quote(self, row: Mapping[str, Any], own: Sequence[int]) -> dict[str, Any]:
-        """The columns of the first quote of some parts that was placed, or else of the first."""
-        at = next((at for at in own if row["quote_start"][at] is not None), own[0])
-        place, field = self._items[row["item"]], self._fields[row[FIELD]]
-        item, found = self._of[place], {name: row[name][at] for name in EVIDENCE_COLUMNS}
-        assert self._texts is not None
-        text = self._texts(row["variant"], place)
-        is_shown = found["quote_start"] is not None and str(item.fields[self._cut]) in text
-        for name in ("quote_start", "quote_end"):
-            found[name] = found[name] + item.parts[at][0] if is_shown else None
-        found["text_length"] = len(text)
-        if field.marked:
-            from quaver.score.parsing.quotes import QuotedText  # of an extra
-
-            found["marked_start"], found["marked_end"] = QuotedText(text).place(_marked(item, field))[1:3]
-        return found
+def _splits(experiment: Experiment) -> pl.LazyFrame:
+    """Each asked variant with its splits, its name with each, and whether it shows a text as it is."""
+    is_shown = re.compile(rf"\{{\{{\s*{re.escape(experiment.cut)}\s*\}}\}}")
+    rows = []
+    for variant in experiment.variants:
+        number, asked = experiment.splits.get(variant.id, (0, variant.id))
+        rows.append(
+            {
+                "variant": asked,
+                "#split": number,
+                "#variant": variant.id,
+                "#shown": bool(is_shown.search(variant.text)),
+                **({SPLIT: variant.factors[SPLIT]} if experiment.splits else {}),
+            }
+        )
+    return pl.LazyFrame(rows)
 
 
-def first_parts(items: Sequence[Item]) -> list[int]:
-    """For each item the position of its first part among what is asked, and how much that is."""
-    return [0, *accumulate(len(item.parts) or 1 for item in items)]
+def _parts(experiment: Experiment) -> pl.LazyFrame:
+    """What each split asks about: of which text, where it begins, and what the text has beside it."""
+    numbers, rows = {number for number, _ in experiment.splits.values()} or {0}, list[tuple[Any, ...]]()
+    for item in experiment.items:
+        length = len(str(item.fields.get(experiment.cut, "")))
+        for part, (begin, end, *of) in zip(parts_of(item, ""), item.parts or [(0, length)], strict=True):
+            rows += [(part.id, item.id, number, begin, length - (end - begin)) for number in of or numbers]
+    names = {"item": pl.String, "#item": pl.String} | dict.fromkeys(["#split", "#begin", "#rest"], pl.Int32)
+    of_split = ["#item", "#split"]
+    return pl.LazyFrame(rows, schema=names, orient="row").with_columns(
+        pl.len().over(of_split).alias("#of"), pl.int_range(pl.len()).over(of_split).alias("#number")
+    )
+
+
+def _with_marks(study: StudySource, texts: pl.DataFrame) -> pl.DataFrame:
+    """Labels of whole texts, with the places in these of the words that people marked."""
+    marked = {field.name: field for field in fields_in(study.experiment.labels) if field.marked}
+    if not marked or not study.has_texts:
+        return texts
+    from quaver.score.parsing.quotes import QuotedText  # of an extra
+
+    text, items = _texts(study.experiment), study.experiment.items
+    places, found = {item.id: place for place, item in enumerate(items)}, []
+    for variant, item, field, label in texts.select("variant", "item", FIELD, "label").iter_rows():
+        about = marked.get(field) if label else None
+        words = _marked(items[places[item]], about) if about else ""
+        found.append(QuotedText(text(variant, places[item])).place(words)[1:3])
+    names = dict.fromkeys(["marked_start", "marked_end"], pl.Int32)
+    return texts.with_columns(*pl.DataFrame(found, schema=names, orient="row"))
 
 
 def _check_placed(study: StudySource, store: Store) -> None:
@@ -400,6 +412,8 @@ def mark_of_readings(study: StudySource) -> str:
         parts.append(["drawn", gold.drawn, gold.probability])
     parts.append([dict(variant.covariates) for variant in study.experiment.variants])
     parts += [f"score of {variant.score_of}" for variant in study.experiment.variants if variant.score_of]
+    if split := study.spec.items.split:
+        parts.append(["split", split.join])
     if columns := study.experiment.groups:
         parts.append(["groups", *columns])
     if (items := study.spec.items).coders:

@@ -93,10 +93,11 @@ class StoredBehind:
     def part_costs(self) -> pl.DataFrame:
         """The stored answers by level of each factor that has several; those taken over count as if asked."""
         rows = []
-        factors = {variant.id: variant.factors for variant in self._experiment.variants}
+        asked_of = self._experiment.in_parts
+        factors = {variant.id: variant.factors for variant in asked_of.variants}
         for condition, *amounts in self._store.rows(_COSTS, []) if self._store else ():
             calls, read, cached, written = (float(amount or 0) for amount in amounts)
-            asked = self._experiment.conditions[condition]
+            asked = asked_of.conditions[condition]
             price = self._prices.get(asked.model)
             money = price.of(read, cached, written) if price else None
             for key in (

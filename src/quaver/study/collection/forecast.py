@@ -288,17 +288,16 @@ def _of_model(
 
 def _added_by_split(plan: Plan, asked: Sequence[Condition], rate: float, price: Price | None) -> str:
     """What there would not be if each text were asked about whole, in words; empty where each is."""
-    if plan.whole is plan.experiment:
+    texts = len(plan.experiment.items) - len(plan.whole.items)
+    if not texts:
         return ""
     of_variant = zip(
         plan.experiment.variants, plan.order.survey["of_variants"], plan.of_whole["of_variants"], strict=True
     )
     added = {variant.id: rate * (parts - whole) for variant, parts, whole in of_variant}
-    repeats = {condition: condition.repeats for condition in asked}
-    texts = len(plan.experiment.items) - len(plan.whole.items)
-    calls = texts * sum(repeats.values())
-    tokens = sum(added[one.variant] * n for one, n in repeats.items())
-    longest = texts * sum(plan.max_tokens(one) * n for one, n in repeats.items())
+    calls = texts * sum(one.repeats for one in asked)
+    tokens = sum(added[one.variant] * one.repeats for one in asked)
+    longest = texts * sum(plan.max_tokens(one) * one.repeats for one in asked)
     cost = in_dollars(expected_cost(calls, tokens, longest, price))
     return f"texts in parts take {calls:,} calls and about {round(tokens):,} tokens more, {cost}"
 

@@ -225,8 +225,8 @@ def run(
         check(study)
         shown = [*experiment.items, *(one for variant in experiment.variants for one in variant.examples)]
         keep_media(study.files.media, (medium for item in shown for medium in item.media))
-        ids = [item.id for item in experiment.in_parts.items]
-        journal = Journal(study.files.log, experiment.conditions, ids)
+        asked = experiment.in_parts
+        journal = Journal(study.files.log, asked.conditions, [item.id for item in asked.items])
         models = asked_models(study, run_at(study.spec.run, where))
         collecting = Collecting(study, store, journal, watch, models, retry_errors=retry_errors, **how)
         try:

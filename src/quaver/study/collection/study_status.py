@@ -271,14 +271,15 @@ def _batches(study: StudySource, store: Store) -> list[dict[str, Any]]:
 
 def _conditions(study: StudySource, store: Store | None) -> list[dict[str, Any]]:
     """What is answered of each condition; calls are counted one by one only where some are missing."""
-    wanted = [study.calls_of(index) for index in range(len(study.experiment.conditions))]
+    asked = study.experiment.in_parts.conditions
+    wanted = [study.calls_of(index) for index in range(len(asked))]
     answered: dict[int, int] = {}
     if store and store.calls.answered() == sum(wanted):
         answered = dict(enumerate(wanted))
     elif store:
         answered = dict(store.rows("SELECT condition, count(*) FROM calls GROUP BY condition"))
     rows = []
-    for index, condition in enumerate(study.experiment.conditions):
+    for index, condition in enumerate(asked):
         about = {"model": condition.model, "variant": condition.variant, "decoding": condition.asked_as}
         rows.append(about | {"answered": answered.get(index, 0), "wanted": wanted[index]})
     return rows

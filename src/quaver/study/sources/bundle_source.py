@@ -283,9 +283,9 @@ class Bundle(StudySource):
             make_sound(path)
         with self.files.store() as store:
             if not self._is_sound:
-                ids = [item.id for item in self.experiment.in_parts.items]
+                asked = self.experiment.in_parts
                 check_cells(store, path)
-                check_places(store, path, self.experiment.conditions, ids)
+                check_places(store, path, asked.conditions, [item.id for item in asked.items])
                 self._is_sound = True
             yield store
 

@@ -269,8 +269,8 @@ class StudyFile(StudySource):
         calls: Iterator[Call] = iter(())
         if store.calls.stored():
             calls = (call for name in self.served for call in self.plan.calls(name, store.answered))
-        ids = [item.id for item in self.experiment.in_parts.items]
-        store.calls.place(self.fingerprint, self.experiment.conditions, ids, calls)
+        asked = self.experiment.in_parts
+        store.calls.place(self.fingerprint, asked.conditions, [item.id for item in asked.items], calls)
 
     def lock(self) -> dict[str, Any]:
         """What the study resolved to: the document of ``study.lock.json``."""

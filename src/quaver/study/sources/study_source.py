@@ -178,8 +178,9 @@ class StudySource(ABC):
         """How many calls, or labels that existed already, there are."""
 
     def calls_of(self, condition: int) -> int:
-        """How many calls a condition takes, by its position."""
-        return len(self.experiment.in_parts.items) * self.experiment.conditions[condition].repeats
+        """How many calls a condition that is asked takes, by its position."""
+        asked = self.experiment.in_parts
+        return len(asked.items) * asked.conditions[condition].repeats
 
     @property
     @abstractmethod
