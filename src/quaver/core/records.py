@@ -38,6 +38,9 @@ Estimand = Literal["fixed", "population"]
 AND_PROMPT: Final = " and prompt"
 """The end of the unit of an interval that generalises over prompts too."""
 
+SPLIT: Final = "split"
+"""The factor whose levels are splits of long texts into parts."""
+
 NO_LABEL: Final = "no label"
 """The name of answers without a label where labels are shown or counted; no label may have it."""
 

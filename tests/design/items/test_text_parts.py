@@ -239,3 +239,30 @@ def test_the_error_about_a_join_names_those_that_there_are(study):
         resolved(study(split=SPLIT | {"join": "model"}))
     assert error.value.where.endswith("items.split.join")
     assert error.value.expected == "majority, {any: LABEL}, none"
+    assert "a second study" in error.value.fix
+
+
+def test_prompts_are_asked_once_for_all_splits_and_so_are_their_follow_ups(study):
+    splits = {"split": SPLIT | {"tokens": [4, 100], "by": ["paragraphs", "sentences"]}}
+    more = {"models": [{"name": name, "use": "function"} for name in "ab"]}
+    texts = {"use": "instructions", "texts": {"short": "Who?"}}
+    verbal = {"use": "verbal", "question": "Sure?"}
+    experiment = resolved(study(**splits) | more | {"variants": [texts], "follow_ups": [verbal]})
+    assert experiment.levels["split"] == [
+        f"{n} tokens / {by}" for n in (4, 100) for by in ("paragraphs", "sentences")
+    ]
+    asked = experiment.in_parts
+    assert [variant.id for variant in asked.variants] == ["paraphrase=original", "paraphrase=short"]
+    assert [(one.model, one.parent) for one in asked.conditions] == [
+        *(("a", None), ("a", None), ("b", None), ("b", None)),
+        *(("a", 0), ("a", 1), ("b", 2), ("b", 3)),
+    ]
+    # by sentences and by paragraphs, the text is cut alike; 100 tokens leave it whole, and 18 always is
+    parts = [(one.id, *map(one.fields.get, SHOWN)) for one in asked.items]
+    assert parts == [
+        ("17#1", "Steel", "One two three.", 1, 2),
+        ("17#2", "Steel", "Four five six.", 2, 2),
+        ("17#3", "Steel", "One two three. Four five six.", 1, 1),
+        ("18", "Coal", "One.", 1, 1),
+    ]
+    assert experiment.calls == 4 * 8

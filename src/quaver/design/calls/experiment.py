@@ -10,7 +10,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from quaver.core.label_values import Codebook
-from quaver.core.records import Condition, Decoding, Item, LabelSet, Variant
+from quaver.core.records import SPLIT, Condition, Decoding, Item, LabelSet, Variant
 from quaver.core.seeds import derive
 from quaver.design.calls.variant_crossing import (
     check_constraints,
@@ -31,7 +31,6 @@ from quaver.design.paraphrase.paraphraser import Keeper, PromptContext
 from quaver.design.prompts.follow_ups import FollowUp
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec import StudySpec
-from quaver.design.spec.items_spec import SPLIT
 from quaver.design.spec.study_file import Positions, built
 from quaver.errors import SpecError, UnknownName
 

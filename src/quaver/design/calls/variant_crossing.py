@@ -10,7 +10,7 @@ from typing import Any, Final
 from quaver.core import registry
 from quaver.core.column_names import column_of
 from quaver.core.label_values import Codebook
-from quaver.core.records import Condition, Item, LabelSet, Variant
+from quaver.core.records import SPLIT, Condition, Item, LabelSet, Variant
 from quaver.core.seeds import derive
 from quaver.design.factor_levels import LevelOfFactor, check_names, columns_of, cross, level
 from quaver.design.paraphrase.meaning import with_meaning
@@ -19,7 +19,6 @@ from quaver.design.prompt_words import postfix_for_fields, postfix_for_labels
 from quaver.design.prompts.rendering import PROMPT_NAMES, asking_for_fields
 from quaver.design.prompts.templates import check, check_columns, check_syntax, names_in
 from quaver.design.spec import TEXT_FACTOR, FamilySpec, StudySpec
-from quaver.design.spec.items_spec import SPLIT
 from quaver.design.spec.study_file import Positions, bind
 from quaver.design.variants.rewordings import VariantFamily
 from quaver.errors import SpecError, UnknownName
@@ -263,9 +262,9 @@ def variants_of(
         factors[TEXT_FACTOR] = [
             level(name, {"text": text}, family="texts") for name, text in spec.items.text.items()
         ]
-    names = spec.items.split.levels if spec.items.split else {"": None}
-    levels_of_split = [level(name, family="splits", split=at) for at, name in enumerate(names) if name]
-    split_factor = {SPLIT: levels_of_split} if levels_of_split else {}
+    names = enumerate(spec.items.split.levels if spec.items.split else ())
+    splits = [level(name, family="splits", split=number) for number, name in names if name]
+    by_split = {SPLIT: splits} if splits else {}
     rewording: list[str] = []
     for index, asked in enumerate(spec.variants):
         family, options = _family(asked, index, source, fields=bool(spec.task.fields))
@@ -283,7 +282,7 @@ def variants_of(
                     fix="leave one of them out, or put all paraphrases into one family",
                 )
         for column in columns_of(factor, levels) or [factor]:
-            if factor in (*factors, *split_factor) or column in spec.items.columns:
+            if factor in (*factors, *by_split) or column in spec.items.columns:
                 raise SpecError(
                     f"the factor {factor!r} would make a column that exists already",
                     where=source.where("variants", index),
@@ -293,7 +292,7 @@ def variants_of(
                     else "rename that column of the items, or leave it out of `groups`",
                 )
         factors[factor] = levels
-    factors |= split_factor
+    factors |= by_split
     with source.locating("variants"):
         variants = cross(context.prompt, factors)
     variants, drawn = sampled(variants, spec, source)

@@ -13,8 +13,8 @@ from typing import Any, Final, cast
 
 from quaver.core.label_values import fields_in, labels_in, set_of
 from quaver.core.number_format import count
-from quaver.core.records import OF_SETS, UNORDERED, Item, LabelSet
-from quaver.design.spec.items_spec import SPLIT, WHOLE, ItemsSpec, SplitSpec
+from quaver.core.records import OF_SETS, SPLIT, UNORDERED, Item, LabelSet
+from quaver.design.spec.items_spec import WHOLE, ItemsSpec, SplitSpec
 from quaver.design.spec.study_file import Positions
 from quaver.errors import ItemError, SpecError, UnknownName
 
@@ -219,12 +219,17 @@ def joins_of(split: SplitSpec, labels: LabelSet, source: Positions) -> dict[tupl
                 where=source.where("items", "split", "join"),
                 expected=f"{', '.join(known)}{name and f' for {name}'}",
                 found=str(given),
+                fix=_SECOND_STUDY if kind == "model" else None,
             )
         joins[number, name] = kind, wanted
     return joins
 
 
 _ANY_LABEL: Final = "{any: LABEL}"
+_SECOND_STUDY: Final = (
+    "to have a model judge the whole, ask a second study about the labels of the parts: the page on long "
+    "texts shows how, under “Have a model join the labels”"
+)
 
 
 def _joins_for(labels: LabelSet) -> list[str]:

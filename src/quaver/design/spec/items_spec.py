@@ -258,9 +258,6 @@ WHOLE: Final = "whole_text"
 """The column of the group that the parts of one text are, where they are the items."""
 
 
-SPLIT: Final = "split"
-"""The factor whose levels are several splits."""
-
 Boundary = Literal["paragraphs", "sentences"]
 Join = str | dict[str, str | dict[str, str]]
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 import polars as pl
 
 from quaver.core.number_format import enumeration, rounded
-from quaver.core.records import Estimate
+from quaver.core.records import SPLIT, Estimate
 from quaver.core.rows import Rows, at_levels, grouped, of_measures
 from quaver.report.decoding_words import temperature_sent
 from quaver.report.estimate_index import NO_LABEL, Results
@@ -159,6 +159,7 @@ class _Said:
             cold=bool(decodings) and not any(temperature_sent(results.lock, name) for name in decodings),
             rounded=rounded,
             group_in_words=group_in_words,
+            ANOTHER="another prompt or split" if SPLIT in results.factors else "another prompt",
             NAMED=_NAMED,
             APART=_APART,
             BEST=_BEST,

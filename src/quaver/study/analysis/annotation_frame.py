@@ -16,13 +16,12 @@ from quaver.collect.store.response_store import Store
 from quaver.core.annotations import ANNOTATION_COLUMNS, EVIDENCE_COLUMNS, FIELD, GOLD_COLUMNS, misfit
 from quaver.core.label_values import NO_LABELS, TaskField, fields_in, quotes
 from quaver.core.number_format import enumeration, text_of
-from quaver.core.records import OF_SETS, Item
+from quaver.core.records import OF_SETS, SPLIT, Item
 from quaver.core.replaced_file import replacing
 from quaver.design.calls.experiment import Experiment
 from quaver.design.items.item_labels import marked_spans
 from quaver.design.items.text_parts import joined_label, joins_of, parts_of
 from quaver.design.prompts.rendering import PromptWriter
-from quaver.design.spec.items_spec import SPLIT
 from quaver.errors import QuaverError, StoreError
 from quaver.gold.gold_draw import chance_of, declared_draw, with_gold
 from quaver.models.local.extras import require
