@@ -5,13 +5,13 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
+from tests import forked
 
 _TOKEN = re.compile(r"\s*(?:('(?:[^']|'')*')|(&&|\|\||==|!=|!|[(),])|([A-Za-z_][\w.-]*)|(\d+))")
 _WORDS = {"&&": " and ", "||": " or ", "!": " not ", "==": " == ", "!=": " != "}
@@ -92,7 +92,7 @@ class Job:
             "GITHUB_ACTIONS": "true",
             "GITHUB_WORKSPACE": str(self.workspace),
             "RUNNER_TEMP": str(self.workspace.parent),
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "PATH": f"{forked.path_of_commands()}{os.pathsep}{os.environ['PATH']}",
         }
         own = {name: self._filled(str(value), context) for name, value in step.get("env", {}).items()}
         done = subprocess.run(

@@ -17,6 +17,7 @@ import tempfile
 
 import pytest
 from hypothesis import settings
+from tests.samples import SEED
 
 settings.register_profile("quaver", deadline=None, derandomize=True)
 settings.load_profile("quaver")
@@ -30,6 +31,11 @@ _WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 _WORKERS = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
 if len(_ALL) >= _WORKERS > 1:
     os.sched_setaffinity(0, sorted(_ALL)[_WORKER::_WORKERS])
+
+
+def pytest_report_header():
+    """Say what draws the shares of the sweeps."""
+    return f"QUAVER_SEED={SEED}"
 
 
 def pytest_collection_finish():

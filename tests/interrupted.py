@@ -17,6 +17,7 @@ import traceback
 import warnings
 from importlib import import_module
 from importlib.metadata import distribution
+from itertools import product
 from pathlib import Path
 from shutil import copytree, rmtree
 
@@ -27,17 +28,17 @@ _PICTURE = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9" width="9" 
 _WAYS = {"killed": None, "full": errno.ENOSPC, "read-only": errno.EROFS}
 
 
-def interruptions(scenario, folder, way, most, seed=""):
-    """What came of interrupting a scenario's command at up to so many of its changes.
+def interruptions(scenario, folder, most, seed=""):
+    """What came of interrupting a scenario's command in each way at up to so many of its changes.
 
     They are spread evenly, or drawn with a seed.
 
     Returns:
         ``whole``: what is there after it ran whole; ``changes``: how many changes that took; ``wrong``: for
-        each change at which it was interrupted and then came out differently, how.
+        each way and change at which it was interrupted and then came out differently, how.
     """
     done = subprocess.run(
-        [sys.executable, "-m", "tests.interrupted", scenario, str(folder), way, str(most), str(seed)],
+        [sys.executable, "-m", "tests.interrupted", scenario, str(folder), str(most), str(seed)],
         cwd=_ROOT,
         capture_output=True,
         text=True,
@@ -166,7 +167,7 @@ def _code():
 
 def _main():
     code = _code()
-    name, home, way, most, seed = sys.argv[1], Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]), sys.argv[5]
+    name, home, most, seed = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
     used = ("study.labelling.labelling", "study.study_report", "bundles.packing", "start.begun_check")
     for module in (
         *(f"quaver.{one}" for one in used),
@@ -212,11 +213,12 @@ def _main():
     moments = sorted({round(one * (changes - 1) / max(1, most - 1)) for one in range(most)})
     if seed:
         moments = sorted(random.Random(seed).sample(range(changes), min(most, changes)))
-    for moment in moments:
+    for way, moment in product(_WAYS, moments):
         rmtree(folder)
         copytree(start, folder)
+        place = f"{way} at {moment}"
 
-        def interrupted(moment=moment):
+        def interrupted(way=way, moment=moment):
             _Interruption(folder, moment, _WAYS[way])
             scenario.command(folder)
 
@@ -228,21 +230,21 @@ def _main():
         last = (home / "errors").read_text().strip().rpartition("\n")[2]
         again = _child(lambda: _after(scenario, folder, file))
         if again:
-            wrong[moment] = f"interrupted with {status} ({last[:300]}), then it fails"
+            wrong[place] = f"interrupted with {status} ({last[:300]}), then it fails"
             continue
         now, says, more, told = json.loads(file.read_text())
         words.update(re.sub(r"^.*?: ", "", one) for one in told)
         other = [one for one in {*kept, *now} if kept.get(one) != now.get(one)]
         if other:
             first = other[0]
-            wrong[moment] = f"{other}: {str(kept.get(first))[:400]} / {str(now.get(first))[:400]}"
+            wrong[place] = f"{other}: {str(kept.get(first))[:400]} / {str(now.get(first))[:400]}"
         elif says != result:
-            wrong[moment] = f"{result} / {says}"
+            wrong[place] = f"{result} / {says}"
         elif status > 0 and "to do:" not in last:
-            wrong[moment] = f"no error of Quaver's: {last[:300]}"
+            wrong[place] = f"no error of Quaver's: {last[:300]}"
         twice = len(more) - len(paid)
         if twice > getattr(scenario, "IN_FLIGHT", 0):
-            wrong[moment] = f"{twice} calls more than without an interruption"
+            wrong[place] = f"{twice} calls more than without an interruption"
     assert _code() == code, "the code changed while its commands were interrupted"
     found = {"whole": kept, "changes": changes, "points": len(moments), "wrong": wrong}
     print(json.dumps(found | {"words": sorted(words)}))

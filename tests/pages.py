@@ -15,6 +15,8 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from unittest.mock import patch
 
+from tests import forked
+
 from quaver.cli import console
 from quaver.cli.main import main
 
@@ -51,7 +53,7 @@ def run_page(name, folder, typed=lambda _: None, *, processes=False):
         elif language == "console":
             ran += _console(body, folder, typed, processes=processes)
         elif language == "python":
-            _printed([sys.executable, "-c", body], folder)
+            _printed(forked.command("-c", body), folder)
             ran += 1
     return ran
 
@@ -99,11 +101,12 @@ def _in_process(words, folder):
 
 
 def _printed(command, folder):
-    scripts = str(Path(sys.executable).parent)
     environment = os.environ | {
         **SHOWN,
         "PYTHONPATH": os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")])),
-        "PATH": f"{scripts}{os.pathsep}{os.environ.get('PATH', '')}",
+        "PATH": os.pathsep.join(
+            [str(forked.path_of_commands()), str(Path(sys.executable).parent), os.environ["PATH"]]
+        ),
     }
     done = subprocess.run(
         command,

@@ -15,6 +15,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from tests import forked
 from tests.spreadsheets import write_xlsx
 
 from quaver.cli.main import COMMANDS
@@ -58,16 +59,17 @@ class Terminal:
 
     def __init__(self, folder):
         self.folder, self.done = folder, {}
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        self.environment = {**os.environ, "PATH": path, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"}
+        self.environment = {**os.environ, "COLUMNS": "80", "PYTHONIOENCODING": "utf-8"}
 
     def type(self, line):
         """Run a line; what it shows, and how it ended."""
         serves = line.startswith(SERVES)
+        own = [] if serves else [forked.path_of_commands()]  # a fork is not interrupted
+        path = [*own, Path(sys.executable).parent, os.environ["PATH"]]
         started = subprocess.Popen(
             ["sh", "-c", f"{line} --no-open" if serves else line],
             cwd=self.folder,
-            env=self.environment,
+            env=self.environment | {"PATH": os.pathsep.join(map(str, path))},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

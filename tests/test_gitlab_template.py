@@ -4,15 +4,14 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from threading import Thread
 from urllib.parse import parse_qs, urlparse
 
 import pytest
 from junitparser import JUnitXml
 from ruamel.yaml import YAML
+from tests import forked
 from tests.test_action import EXAMPLE, RULE
 
 pytestmark = pytest.mark.skipif(shutil.which("curl") is None, reason="the template writes notes with curl")
@@ -80,7 +79,7 @@ def run(checkout, gitlab, source):
         "CI_PROJECT_ID": "3",
         "CI_MERGE_REQUEST_IID": "5" if source == "merge_request_event" else "",
         "QUAVER_GITLAB_TOKEN": "glpat-secret",
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PATH": f"{forked.path_of_commands()}{os.pathsep}{os.environ['PATH']}",
     }
     return subprocess.run(
         ["bash", "-c", script],
