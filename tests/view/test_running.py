@@ -14,7 +14,7 @@ from tests.studies import written
 from tests.view.viewed import STUDY, again, client_of, collected, items, viewed
 
 import quaver
-from quaver.view.serving import studies_of
+from quaver.view.serving import StudyReader, studies_of
 from quaver.view.study_reader import keep
 
 pytestmark = pytest.mark.long
@@ -52,6 +52,19 @@ def awaited(address, seconds, holds):
             return dict(found)
         time.sleep(0.3)
     raise AssertionError(found)
+
+
+def test_what_was_read_before_is_shown_before_another_process_looks_at_the_study_again(tmp_path):
+    path = collected(tmp_path)
+    for is_read in (False, True):
+        (study,) = studies_of([path]).values()
+        reader, begun = StudyReader(study), time.monotonic()
+        reader.start()
+        while reader._child is None:
+            time.sleep(0.05)
+        assert not is_read or time.monotonic() - begun >= 2
+        reader.stop()
+        keep(path, study.root)
 
 
 def test_answers_are_shown_while_another_process_collects(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
@@ -55,12 +55,13 @@ def phase(what: str) -> Iterator[None]:
 
 def _loaded_for_the_verdict() -> None:
     """Load what a verdict takes, which is as slow as measuring some thousand answers."""
-    from quaver.measures.evidence import verdict_evidence  # noqa: F401
-    from quaver.report.findings import verdict_card  # noqa: F401
+    from quaver.report.findings.decision import RULES, compiled
     from quaver.report.page_templates import template
-    from quaver.study.analysis import measured_study  # noqa: F401
+    from quaver.study import study_report  # noqa: F401
 
     template("verdict.txt")
+    for rule in RULES:
+        compiled(rule.when)
 
 
 def telling_of_a_stop() -> Callable[[Progress], None]:
@@ -140,11 +141,9 @@ def quality_in_passing(study: Study, status: StudyStatus) -> Quality | None:
     """The quality of a study's answers; None where they are not read in passing."""
     if not _is_read_in_passing(status):
         return None
-    try:
-        with phase("Reading the answers"):
-            return study.quality()
-    except StoreError:  # the folder is full or cannot be written; measuring says so
-        return None
+    with suppress(StoreError), phase("Reading the answers"):  # of a full folder; measuring says so
+        return study.quality()
+    return None
 
 
 def verdict_in_passing(study: Study, status: StudyStatus) -> Card | None:
@@ -153,11 +152,9 @@ def verdict_in_passing(study: Study, status: StudyStatus) -> Card | None:
         return None
     from quaver.study.study_report import verdict
 
-    try:
-        with phase("Measuring"):
-            return verdict(study.source, status)
-    except StoreError:
-        return None
+    with suppress(StoreError), phase("Measuring"):
+        return verdict(study.source, status)
+    return None
 
 
 def study_document(opened: Study) -> dict[str, Any]:

@@ -379,12 +379,7 @@ class Measure(Declared):
         for name in options:
             if name not in names:
                 raise UnknownName("argument", name, names, where=self.name)
-        defaults = {
-            name: parameter.default
-            for name, parameter in self.__signature__.parameters.items()
-            if name in self.options
-        }
-        arguments = defaults | dict(options)
+        arguments = self.defaults(self.options) | options
         if left := [name for name, value in arguments.items() if value is self.__signature__.empty]:
             raise MeasureError("an option is missing", where=left[0], expected=f"{self.name}(…, {left[0]}=…)")
         if self.missing and arguments["missing"] is not None:
@@ -400,12 +395,9 @@ class Measure(Declared):
         )
         taken = partial(self._estimates, own=arguments)
         if self.estimands == ("fixed",):
-            estimates = Estimates(taken(data))
-        else:
-            asked = estimand is not None
-            of_prompts = over_prompts(taken, data, estimand=wanted, asked=asked, of_a_set=self.of_a_set)
-            estimates = Estimates(of_prompts)
-        return estimates
+            return Estimates(taken(data))
+        asked = estimand is not None
+        return Estimates(over_prompts(taken, data, estimand=wanted, asked=asked, of_a_set=self.of_a_set))
 
     def _estimates(self, data: MeasureInput, own: Mapping[str, Any]) -> Iterator[Estimate]:
         if self.of_classes and data.labels is not None and data.labels.are_numbers:

@@ -135,6 +135,9 @@ def serve(
             reader.stop()
 
 
+_SHOWING = 2.0
+"""Seconds in which what was read before is shown, and no other process takes the processor from it."""
+
 _LOOK = 1.0
 """Seconds between two looks at a study's files."""
 
@@ -165,7 +168,8 @@ class StudyReader:
 
     def _run(self) -> None:
         with contextlib.suppress(QuaverError):
-            self._study.snapshot_or_none()  # what was read before is there when the page asks for it
+            if self._study.snapshot_or_none() is not None:  # it is there when the page asks for it
+                self._ended.wait(_SHOWING)
         seen: object = None
         while not self._ended.is_set():
             if (now := list(map(_stamp, self._study.files))) != seen:

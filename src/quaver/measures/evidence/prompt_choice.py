@@ -234,12 +234,9 @@ def prompt_choice(answers: ModelAnswers) -> Iterator[Estimate]:
         alone = answers.where(pl.col("variant") == where["variant"])
         (agreement,) = at_once(alone.take(gold)[:1], prompts)
         yield replace(agreement, measure="best_prompt_gold_agreement", cell={**agreement.cell, **where})
-        gaps = [
-            gap
-            for gap in answers.take(differences, missing="wrong")
-            if gap.cell.get("variant") == where["variant"]
-        ]
-        for better in at_once([gap for gap in gaps if gap.value is not None], prompts):
+        gaps = answers.take(differences, missing="wrong")
+        own = [gap for gap in gaps if gap.value is not None and gap.cell.get("variant") == where["variant"]]
+        for better in at_once(own, prompts):
             details = {**about, "p": _p(answers, where["variant"])}
             better = replace(better, measure="best_prompt_better", details=details)
             is_sure = details["p"] <= (1 - LEVEL) / 2 or better.low is None

@@ -83,7 +83,7 @@ RULES: Final[tuple[Rule, ...]] = tuple(Rule(**row) for row in _DECLARED["rules"]
 
 
 @cache
-def _compiled(expression: str) -> Callable[..., Any]:
+def compiled(expression: str) -> Callable[..., Any]:
     """An expression with the conditions that it names in full."""
 
     def in_full(name: re.Match[str]) -> str:
@@ -100,7 +100,7 @@ _NAME: Final = re.compile(r"\w+")
 def evaluated(expression: str, labels: JudgedModel) -> Any:
     """The value of an expression for a model's labels."""
     words = {"value": labels.value, "low": labels.low, "high": labels.high, "has": labels.has}
-    return _compiled(expression)(labels=labels, detail=labels.detail, **words, **_CONSTANTS)
+    return compiled(expression)(labels=labels, detail=labels.detail, **words, **_CONSTANTS)
 
 
 def first_rule(labels: JudgedModel) -> Rule:
@@ -124,7 +124,7 @@ def parts_that_are(
 def _holds(condition: str, part: Estimate) -> bool:
     low, high = ends_of(part)
     known = {name: part.details.get(name) for name in ("found", "texts", "parts")}
-    return bool(_compiled(condition)(value=part.number, low=low, high=high, **known, **_CONSTANTS))
+    return bool(compiled(condition)(value=part.number, low=low, high=high, **known, **_CONSTANTS))
 
 
 def rules_table() -> str:
