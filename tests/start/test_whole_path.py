@@ -63,29 +63,54 @@ def test_from_a_spreadsheet_to_labels(browser, server, tmp_path):
         assert path.is_dir() or SECRET.encode() not in path.read_bytes(), path
 
 
-@pytest.mark.parametrize(
-    ("answer", "drawn"), [("yes, from all texts", "random"), ("no, they were chosen", "chosen")]
-)
-def test_one_click_says_how_the_texts_with_hand_labels_were_picked(browser, server, tmp_path, answer, drawn):
+PICKED = {"no, they were chosen": "chosen", "yes, from all texts": "random"}
+"""How texts with hand labels were picked: the answers on the page, and what the study keeps."""
+
+
+def test_what_is_chosen_paused_and_edited_goes_along(browser, server, tmp_path):
     with started(tmp_path, {"OPENAI_BASE_URL": server}) as address:
         walk = Walk(browser, address)
-        walk.upload(REFORM)
-        asked = walk.page.get_by_role("radiogroup", name="Were these texts drawn at random?")
-        before = walk.clicks
-        assert asked.get_by_role("radio", name="I don’t know").get_attribute("aria-checked") == "true"
-        walk.click(f"text={answer}")
-        assert walk.clicks == before + 1
-        walk.page.locator(f"code:has-text('--hand-labels {drawn}')").wait_for()
-        walk.page.reload()
+        walk.page.locator("text=Choose a table").wait_for()
+        with walk.page.expect_file_chooser() as chooser:
+            walk.click("text=Choose a table")
+        chooser.value.set_files(REFORM)
         walk.at("texts")
-        assert asked.get_by_role("radio", name=answer).get_attribute("aria-checked") == "true"
-        walk.to_the_model()
-        walk.click("text=Next: the plan")
-        walk.at("plan")
+        path = walk.page.url.rpartition("/")[0]
+        asked = walk.page.get_by_role("radiogroup", name="Were these texts drawn at random?")
+        assert asked.get_by_role("radio", name="I don’t know").get_attribute("aria-checked") == "true"
+        for answer, drawn in PICKED.items():
+            walk.page.goto(f"{path}/texts")
+            walk.at("texts")
+            walk.click(f"text={answer}")
+            walk.page.locator(f"code:has-text('--hand-labels {drawn}')").wait_for()
+            walk.page.reload()
+            walk.at("texts")
+            assert asked.get_by_role("radio", name=answer).get_attribute("aria-checked") == "true"
+            walk.to_the_model()
+            walk.click("text=Next: the plan")
+            walk.at("plan")
+            written = (tmp_path / "reform-check" / "study.yaml").read_text(encoding="utf-8")
+            assert f'gold: {{"column": "hand_label", "drawn": "{drawn}"}}' in written
+        walk.click("button:has-text('Ask ')")
+        walk.at("run")
+        walk.page.locator(".qv-progress:has-text('a second')").wait_for()
+        walk.click("text=Pause")
+        walk.page.locator(".qv-progress:has-text('paused')").wait_for()
+        walk.click("text=Go on asking")
+        walk.click("text=See the verdict")
+        walk.at("verdict")
+        counts = Study.open(tmp_path / "reform-check" / "study.yaml").status()
+        assert counts.answered == counts.total, "what was paused is asked in the end"
+        walk.click("text=Edit the codebook and ask again")
+        walk.page.wait_for_url("**/reform-check-2/codebook")
+        walk.at("codebook")
+        walk.fill("[aria-label='Definition of label 1']", "Speaks against it")
+        walk.click("text=Next: the model")
+        walk.at("model")
+        walk.to_the_verdict()
+        walk.page.locator("code:has-text('quaver compare reform-check reform-check-2')").wait_for()
         walk.context.close()
     assert walk.wrong == []
-    written = (tmp_path / "reform-check" / "study.yaml").read_text(encoding="utf-8")
-    assert f'gold: {{"column": "hand_label", "drawn": "{drawn}"}}' in written
 
 
 def test_killed_at_each_step_it_goes_on(browser, server, tmp_path):
@@ -145,45 +170,6 @@ def test_killed_at_each_step_it_goes_on(browser, server, tmp_path):
     written = (tmp_path / "reform-check" / "study.yaml").read_text(encoding="utf-8")
     assert '"definition": "Speaks against it"' in written
     assert 'groups: ["party"]' in written
-
-
-def test_a_run_is_paused_and_goes_on(browser, server, tmp_path):
-    with started(tmp_path, {"OPENAI_BASE_URL": server}) as address:
-        walk = Walk(browser, address)
-        walk.upload(REFORM)
-        walk.to_the_model()
-        walk.click("text=Next: the plan")
-        walk.at("plan")
-        walk.click("button:has-text('Ask ')")
-        walk.at("run")
-        walk.page.locator(".qv-progress:has-text('a second')").wait_for()
-        walk.click("text=Pause")
-        walk.page.locator(".qv-progress:has-text('paused')").wait_for()
-        walk.click("text=Go on asking")
-        walk.click("text=See the verdict")
-        walk.at("verdict")
-        assert walk.wrong == []
-        walk.context.close()
-    counts = Study.open(tmp_path / "reform-check" / "study.yaml").status()
-    assert counts.answered == counts.total, "what was paused is asked in the end"
-
-
-def test_an_edited_codebook_is_compared_with_the_first(browser, server, tmp_path):
-    with started(tmp_path, {"OPENAI_BASE_URL": server}) as address:
-        walk = Walk(browser, address)
-        walk.upload(REFORM)
-        walk.to_the_model()
-        walk.to_the_verdict()
-        walk.click("text=Edit the codebook and ask again")
-        walk.page.wait_for_url("**/reform-check-2/codebook")
-        walk.at("codebook")
-        walk.fill("[aria-label='Definition of label 1']", "Speaks against it")
-        walk.click("text=Next: the model")
-        walk.at("model")
-        walk.to_the_verdict()
-        walk.page.locator("code:has-text('quaver compare reform-check reform-check-2')").wait_for()
-        walk.context.close()
-    assert walk.wrong == []
 
 
 def test_what_is_hostile_is_text(browser, server, tmp_path):
@@ -293,22 +279,6 @@ def test_a_second_window_says_who_asks_and_a_killed_process_loses_nothing(browse
 
 def _answered(walk):
     return int(walk.page.inner_text(".qv-progress").partition(" ")[0].replace(",", ""))
-
-
-def test_a_table_is_chosen_with_the_button_by_mouse_and_by_keyboard(browser, tmp_path):
-    with started(tmp_path) as address:
-        walk = Walk(browser, address, reduced_motion="reduce")
-        for choose in (walk.click, walk.press):
-            walk.page.goto(address)
-            walk.page.locator("text=Choose a table").wait_for()
-            with walk.page.expect_file_chooser(timeout=5000) as chooser:
-                choose("text=Choose a table" if choose == walk.click else "Choose a table")
-            chooser.value.set_files(REFORM)
-            walk.at("texts")
-        walk.press("Next: the codebook")
-        walk.at("codebook")
-        walk.context.close()
-    assert walk.wrong == []
 
 
 def test_all_cells_that_are_pasted_are_read_the_latest_too(browser, tmp_path):
