@@ -113,16 +113,21 @@ def labels_in_common(before: Study, after: Study, left_out: list[str]) -> None:
 
     Of sets these are the labels that stand alone; of numbers there are none to share.
     """
-    both = [study.experiment.labels for study in (before, after)]
-    if all(labels.are_numbers for labels in both):
+    first, second = before.experiment.labels, after.experiment.labels
+    if first.are_numbers and second.are_numbers:
         return
-    codes = [[*labels.codes] for labels in both]
-    if all(labels.level in OF_SETS for labels in both):
-        codes = [[label.code for label in single_labels(labels)] for labels in both]
-    if not set(codes[0]) & set(codes[1]):
+    codes, others = [*first.codes], [*second.codes]
+    if first.level in OF_SETS and second.level in OF_SETS:
+        codes, others = codes_alone(first), codes_alone(second)
+    if set(codes).isdisjoint(others):
         fix = "give one study the codes of the other; a label's name may differ"
-        raise nothing_in_common("label", codes[0], codes[1], "the same label set on both sides", fix)
-    left_out += _on_one_side("label", *codes)
+        raise nothing_in_common("label", codes, others, "the same label set on both sides", fix)
+    left_out += _on_one_side("label", codes, others)
+
+
+def codes_alone(labels: LabelSet) -> list[str]:
+    """The codes of a label set's labels, of sets each alone."""
+    return [label.code for label in single_labels(labels)]
 
 
 def occurring_on_both(
@@ -140,7 +145,7 @@ def occurring_on_both(
     if labels.level not in OF_SETS or other.level not in OF_SETS:
         return list(frames), None
     alone, ordered = single_labels(labels), {}
-    codes = [label.code for label in alone]
+    codes = codes_alone(labels)
     for written in _given(frames):
         if {*labels_in(written)} <= {*codes}:
             ordered[written] = set_of(labels_in(written), codes)

@@ -56,8 +56,8 @@ class Results:
     ) -> None:
         self.lock = lock
         self.annotations = annotations
-        self.estimates = [_finite(estimate) for estimate in estimates]
-        self.audit = [_finite(estimate) for estimate in audit]
+        self.estimates = list(map(_finite, estimates))
+        self.audit = list(map(_finite, audit))
 
     # ------------------------------------------------------------------- design
 
@@ -188,7 +188,10 @@ class Results:
         """The beginning of the instruction at each level of a factor, where it identifies the level."""
         beginnings = {}
         for factor, levels in self._worded.items():
-            begins = {level: _begins(next(iter(texts))) for level, texts in levels.items() if len(texts) == 1}
+            begins = {}
+            for level, texts in levels.items():
+                if len(texts) == 1:
+                    begins[level] = _begins(*texts)
             if len({*begins.values()}) == len(levels):
                 beginnings[factor] = begins
         return beginnings
@@ -237,8 +240,7 @@ class Results:
         return self._ordered("decodings", "decoding")
 
     def _ordered(self, key: str, column: str) -> list[str]:
-        named = [str(name) for name in self.lock.get(key, {})]
-        return [*named, *(name for name in self._values(column) if name not in named)]
+        return list(dict.fromkeys([*map(str, self.lock.get(key, {})), *self._values(column)]))
 
     def _values(self, column: str) -> list[str]:
         if column not in self.annotations.columns:

@@ -226,12 +226,15 @@ class Forms:
 
     def __init__(self, labels: LabelSet, answers: Mapping[str, str], longest: int | None = None) -> None:
         self.answers = _claims((text, code) for code, text in answers.items() if code in labels.codes)
-        others = [(text, x.code) for x in labels.labels for text in (x.name, x.code, *x.synonyms)]
+        others, parts = list[tuple[str, str]](), list[tuple[str, str]]()
+        for label in labels.labels:
+            for text in (label.name, label.code, *label.synonyms):
+                others.append((text, label.code))
+                parts += ((part, label.code) for part in code_and_name(text) or ())
         table = _claims(others) | self.answers
-        parts = ((part, code) for text, code in others if (coded := code_and_name(text)) for part in coded)
-        table |= {
-            form: codes for form, codes in _claims(parts).items() if form not in table and len(codes) == 1
-        }
+        for form, codes in _claims(parts).items():
+            if len(codes) == 1:
+                table.setdefault(form, codes)
         denials = [(form, *form.split(" ", 1)) for form in table if form.startswith(("not ", "non ", "no "))]
         for form, _, of in denials:
             if of in table:  # where one label denies another, "isn't toxic" is "non-toxic"
@@ -281,11 +284,9 @@ class Forms:
     def _places(self, answer: Answer, start: int) -> list[tuple[int, int, str]]:
         """Where forms stand, negated or not; none overlaps with one before, and the longest comes first."""
         places: list[tuple[int, int, str]] = []
-        for pattern, text in ((self._words, answer.folded), (self._letters, answer.text)):
-            if pattern is not None:
-                places += [
-                    (*match.span(), match[0]) for match in islice(pattern.finditer(text, start), _MOST)
-                ]
+        for pattern, text in self._patterns(answer):
+            for match in islice(pattern.finditer(text, start), _MOST):
+                places.append((*match.span(), match[0]))
         if self._words is None or self._letters is None:
             return places
         kept, done = [], 0
@@ -312,12 +313,19 @@ class Forms:
         return mention.codes if other is None or other.codes == mention.codes else ()
 
     def _at(self, answer: Answer, start: int) -> Mention | None:
-        mentions = [
-            Mention(match.start(), match.end(), self._codes(match[0]))
-            for pattern, text in ((self._words, answer.folded), (self._letters, answer.text))
-            if pattern and (match := pattern.match(text, start))
-        ]
-        return max(mentions, key=lambda mention: mention.end) if mentions else None
+        longest = None
+        for pattern, text in self._patterns(answer):
+            match = pattern.match(text, start)
+            if match and (longest is None or match.end() > longest.end):
+                longest = Mention(match.start(), match.end(), self._codes(match[0]))
+        return longest
+
+    def _patterns(self, answer: Answer) -> Iterator[tuple[re.Pattern[str], str]]:
+        """The patterns of words and of letters, each with the text in which it stands."""
+        if self._words:
+            yield self._words, answer.folded
+        if self._letters:
+            yield self._letters, answer.text
 
     def last(self, answer: Answer) -> Codes:
         """The codes of the last label that an answer mentions; none where it mentions none."""
