@@ -2,10 +2,11 @@
 
 import io
 import json
+import sqlite3
 import struct
 import zlib
 from collections import Counter
-from contextlib import suppress
+from contextlib import closing, suppress
 from itertools import product
 
 import pytest
@@ -98,6 +99,9 @@ def test_a_changed_picture_is_made_once_and_decides_the_key(tmp_path, monkeypatc
     monkeypatch.setattr(item_media.subprocess, "Popen", None)  # no process begins
     assert study_of(tmp_path, files, answer=answer).run().done == 0
     monkeypatch.undo()
+    with closing(sqlite3.connect(tmp_path / "media.db")) as db, db:  # what is damaged is made again
+        db.execute("UPDATE media SET content = ? WHERE sha256 LIKE '% size 50_'", [b"\xff{"])
+    assert study_of(tmp_path, files, answer=answer).run().done == 0
     some = [{"use": "pictures", "size": [50, 25], "factor": "size"}]
     assert study_of(tmp_path, files, some, answer=answer).run().done == 1  # two were asked about before
     two = [*some, {"use": "pictures", "jpeg": 20, "factor": "jpeg"}]

@@ -152,8 +152,10 @@ def _version(medium: Medium, changes: Sequence[str], kept: Path | None, engine: 
     """What some changes make of a picture."""
     about = ", ".join(changes)
     name, key = f"{medium.name}, {about}", f"{medium.sha256} {about}"
-    if kept is not None and (noted := kept_medium(kept, key)):
-        return replace(noted_medium(noted.decode(), kept), name=name)
+    if kept is not None:
+        known = noted_medium(kept_medium(kept, key).decode("utf-8", "replace"), kept)
+        if known.type:
+            return replace(known, name=name)
     try:
         made, problem = engine.read(medium.content(), "picture", changes=changes)
     except QuaverError as error:
