@@ -71,3 +71,20 @@ def test_words_that_are_not_in_the_text_are_said(browser):
 
 def test_who_judges_blind_sees_no_spans(browser):
     assert _quote(browser, item="a", column=0, blind=1, part="answer") is None
+
+
+@pytest.mark.parametrize(
+    ("label", "kept"),
+    [
+        ("place[26:32];person[0:3]", "person[0:3];place[26:32]"),
+        ("[]", "[]"),
+        ("person[3:3]", None),
+        ("beast[0:3]", None),
+        ("person", None),
+        ("person[0:3]; Ada", None),
+    ],
+)
+def test_a_mark_has_spans_of_known_labels(browser, label, kept):
+    sent = browser.post("api/studies/people-names/marks", json={"item": "b", "label": label})
+    assert sent.json().get("label") == kept
+    assert sent.is_success == (kept is not None)

@@ -16,9 +16,10 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from quaver.core.label_values import CellReader
+from quaver.core.label_values import NO_LABELS, CellReader, single_labels
 from quaver.core.line_file import LineFile
 from quaver.core.records import LabelSet
+from quaver.core.spans import in_labels, spans_in, written_spans
 from quaver.errors import QuaverError, StoreError, UnknownName
 from quaver.view.asked import refusal
 
@@ -82,13 +83,14 @@ class MarkBook:
     Args:
         folder: The folder; made with the first mark.
         labels: The study's label set.
+        spans: Whether words of the texts have the labels: a mark's label has their places then.
 
     Attributes:
         path: The file.
     """
 
-    def __init__(self, folder: Path, labels: LabelSet) -> None:
-        self.path, self._labels = folder / "marks.jsonl", labels
+    def __init__(self, folder: Path, labels: LabelSet, *, spans: bool = False) -> None:
+        self.path, self._labels, self._has_spans = folder / "marks.jsonl", labels, spans
         self._lines = LineFile(self.path)
         self._lock = threading.Lock()
         self._read = lru_cache(1)(self._marks_in)
@@ -139,14 +141,30 @@ class MarkBook:
             raise refusal(error, "marks") from None
         if not (mark.mark or mark.label or mark.note):
             raise QuaverError("this mark says nothing", where="marks", expected="a mark, a label or a note")
-        if mark.label:  # as a person writes it: of numbers and sets also one that nobody gave before
-            meant = CellReader(self._labels).read(mark.label)
-            if meant is None or meant.label is None:
-                raise UnknownName("label", mark.label, self._labels.codes, where="marks: label")
-            mark = replace(mark, label=meant.label)
+        if mark.label:
+            mark = replace(mark, label=self._meant(mark.label))
         about = [getattr(mark, name) for name in _PLACE]
         name = blake2b(json.dumps(about).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
         return replace(mark, id=name, when=when or now(), removed=False)
+
+    def _meant(self, label: str) -> str:
+        """The label that a person writes: of numbers, sets and spans also one that nobody gave before."""
+        if self._has_spans:
+            spans = spans_in(label)
+            codes = {one.code: one.code for one in single_labels(self._labels)}
+            in_labels(spans, codes, "marks: label")
+            if label == NO_LABELS or (spans and all(span.start < span.end for span in spans)):
+                return written_spans(spans) or NO_LABELS
+            raise QuaverError(
+                "this label has no spans",
+                where="marks: label",
+                expected="person[0:12];place[36:42]",
+                found=label,
+            )
+        meant = CellReader(self._labels).read(label)
+        if meant is None or meant.label is None:
+            raise UnknownName("label", label, self._labels.codes, where="marks: label")
+        return meant.label
 
     def _write(self, marks: Sequence[Mark]) -> None:
         with self._lock:

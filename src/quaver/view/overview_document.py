@@ -100,7 +100,7 @@ def design_document(study: ViewedStudy, given: Given | None = None) -> dict[str,
     return {
         "cell_bytes": 1 if design.cell_type == "uint8" else 2,
         "labels": [{"code": label.code, "name": label.name} for label in design.labels.labels],
-        "entry": {"spans": True} if design.has_spans else _entry(design.labels),
+        "entry": _entry(design.labels, spans=design.has_spans),
         "statuses": STATUSES,
         "evaluators": design.evaluators,
         "prompts": [
@@ -117,10 +117,10 @@ def design_document(study: ViewedStudy, given: Given | None = None) -> dict[str,
     }
 
 
-def _entry(labels: LabelSet) -> dict[str, Any] | None:
+def _entry(labels: LabelSet, *, spans: bool) -> dict[str, Any] | None:
     """What a person may write where labels are numbers or sets; None where one of the labels is chosen."""
     if labels.are_numbers:
         return {"number": True, "least": 0 if labels.level == "ratio" else None}
     if labels.level not in OF_SETS:
         return None
-    return {"number": False, "labels": [label.code for label in single_labels(labels)]}
+    return {"number": False, "spans": spans, "labels": [label.code for label in single_labels(labels)]}

@@ -90,7 +90,7 @@ class ViewedStudy:
         """The study's marks."""
         design = self.snapshot.design
         if self._book is None or self._book.path.parent != Path(design.marks):
-            self._book = MarkBook(Path(design.marks), design.labels)
+            self._book = MarkBook(Path(design.marks), design.labels, spans=design.has_spans)
         return self._book
 
     @property

@@ -6,6 +6,7 @@ import { button, choice, count, counted, fill, made, tick } from "./elements.js"
 import { columnWords } from "./grid_bands.js";
 import { labelEntry, MarkForm } from "./mark_form.js";
 import { marksPart } from "./marks_part.js";
+import { SpanEntry } from "./span_entry.js";
 
 const BLOCK = 50;
 
@@ -63,10 +64,13 @@ export class JudgeView {
 
   #keys() {
     const mark = (name) => () => this.#inTurn(() => this.#mark(name));
-    const labels = Object.fromEntries((this.design.entry ? [] : this.design.labels).slice(0, 9).map((one, at) => [String(at + 1), () => this.#inTurn(() => this.#label(one.code))]));
+    const {entry} = this.design;
+    const act = entry?.spans ? (code) => this.spans?.mark(code) : (code) => this.#inTurn(() => this.#label(code));
+    const codes = entry?.spans ? entry.labels : entry ? [] : this.design.labels.map((one) => one.code);
+    const labels = Object.fromEntries(codes.slice(0, 9).map((code, at) => [String(at + 1), () => act(code)]));
     this.app.keys.ofView(
       {...labels, a: mark("agree"), d: mark("disagree"), u: mark("unclear"), n: () => this.form.note?.focus(), j: () => this.#go(1), k: () => this.#go(-1), ArrowRight: () => this.#go(1), ArrowLeft: () => this.#go(-1), s: () => this.#next(), b: () => change({blind: this.blind ? null : "1"})},
-      [...(this.design.labels.length && !this.design.entry ? [["1 to 9", "the right label, by its place"]] : []), ["a, d, u", "agree, disagree, unclear"], ["n", "write a note"], ["j, k", "next, previous"], ["s", "the next one without a mark"], ["b", "hide or show the model’s label"]],
+      [...(codes.length ? [["1 to 9", entry ? "the label of the selected words, by its place" : "the right label, by its place"]] : []), ["a, d, u", "agree, disagree, unclear"], ["n", "write a note"], ["j, k", "next, previous"], ["s", "the next one without a mark"], ["b", "hide or show the model’s label"]],
     );
   }
 
@@ -122,7 +126,10 @@ export class JudgeView {
     const read = this.what === "items"
       ? [seen === null ? null : made("p", {class: "label"}, "Most frequent label: ", legend.labelChip(seen))]
       : [made("h2", {}, "The answer"), ...parts.rawAnswer(blind ? {...answer, reading: null} : answer), blind ? null : parts.verdict({...answer, readings: []}, legend, () => {}), blind ? null : parts.quote(answer, legend, design)];
-    const labels = design.entry ? labelEntry(design.entry, this.form.own?.label, (label) => this.#inTurn(() => this.form.keep({label}))) : canLabel
+    const keep = (label) => this.#inTurn(() => this.form.keep({label}));
+    this.spans = design.entry?.spans ? new SpanEntry(answer.item?.text ?? "", design.entry.labels, legend, keep) : null;
+    this.spans?.show(this.form.own?.label);
+    const labels = this.spans ? this.spans.element : design.entry ? labelEntry(design.entry, this.form.own?.label, keep) : canLabel
       ? made("div", {class: "label-buttons", role: "group", "aria-label": "The right label"}, ...design.labels.map((label, at) => button([at < 9 ? made("kbd", {}, String(at + 1)) : null, " ", legend.labelChip(label.code)], () => this.#inTurn(() => this.#label(label.code)), {"aria-pressed": String(this.form.own?.label === label.code)})))
       : null;
     fill(
@@ -130,7 +137,7 @@ export class JudgeView {
       made("article", {class: "judged"},
         made("p", {class: "soft"}, "Item ", made("b", {}, one.item), this.what === "items" ? null : ` · ${columnWords(answer.column, design)}`),
         ...parts.shown(answer.item?.media),
-        answer.item?.text ? made("div", {}, made("h2", {}, "The text"), parts.longText(answer.item.text, {attributes: {class: "item-whole"}})) : null,
+        answer.item?.text ? made("div", {}, made("h2", {}, "The text"), this.spans ? this.spans.area : parts.longText(answer.item.text, {attributes: {class: "item-whole"}})) : null,
         ...read,
         prompt.length ? made("details", {open: !answer.item?.text}, made("summary", {}, "The prompt as it was sent"), ...parts.prompt(prompt, null)) : null),
       made("aside", {class: "verdict-side", "aria-label": "Your judgement"}, labels ? made("h3", {}, "The right label") : null, labels, this.form.element),
@@ -162,7 +169,8 @@ export class JudgeView {
   #kept(mark) {
     const one = this.blocks.get(Math.floor(this.at / BLOCK))?.[this.at % BLOCK];
     if (one) one.mark = mark ? mark.mark || (mark.label ? "label" : "note") : null;
-    for (const [at, label] of [...this.body.querySelectorAll(".label-buttons button")].entries()) label.setAttribute("aria-pressed", String(this.form.own?.label === this.design.labels[at].code));
+    this.spans?.show(this.form.own?.label);
+    if (!this.design.entry) for (const [at, label] of [...this.body.querySelectorAll(".label-buttons button")].entries()) label.setAttribute("aria-pressed", String(this.form.own?.label === this.design.labels[at].code));
     clearTimeout(this.telling);
     this.telling = setTimeout(() => fill(this.foot, marksPart(this.app, {design: this.design, legend: this.legend, blind: this.blind})), 800);
   }

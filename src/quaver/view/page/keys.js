@@ -44,13 +44,14 @@ export class Keys {
 
   #pressed(event) {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    const writing = event.target.closest("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]");
+    const writing = event.target.closest("input:not([type=checkbox], [type=radio]), textarea:not([aria-readonly]), select, [contenteditable]");
     if (event.key === "Escape") {
       const act = this.view.get("Escape");
       if (!writing && !document.querySelector("dialog[open]") && act) act(event);
       return;
     }
-    if (writing || !this.on || document.querySelector("dialog[open]")) return;
+    const selects = event.target.matches("textarea") && /^(Arrow|Home|End|Page)/.test(event.key);
+    if (writing || selects || !this.on || document.querySelector("dialog[open]")) return;
     const keys = this.first ? `${this.first} ${event.key}` : event.key;
     const act = this.view.get(keys) || this.page.get(keys);
     this.first = "";

@@ -4,7 +4,7 @@ import { button, choice, fill, made, tick } from "./elements.js";
 
 /** A field for a label that is a number or a set, which nobody need have given before. */
 export function labelEntry(entry, value, act) {
-  if (entry.spans) return made("p", {class: "soft"}, "Spans are coded in a sheet: ", made("code", {}, "quaver gold"), " writes one.");
+  if (entry.spans) return made("p", {class: "soft"}, "Mark the words in Judge.");
   const words = entry.number ? `The right number${entry.least === null ? "" : `, ${entry.least} or more`}` : "The right labels";
   const input = made("input", {type: "text", value: value ?? "", inputmode: entry.number ? "decimal" : "text", size: "16", "aria-label": words, onchange: () => act(input.value.trim() || null)});
   const hint = entry.number ? words : `${entry.labels.join(", ")}; several with ; between them, [] for none`;
