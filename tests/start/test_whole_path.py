@@ -365,11 +365,10 @@ def test_several_variables_from_the_table_to_the_labelled_table(browser, tmp_pat
     with started(tmp_path, {"OPENAI_BASE_URL": f"{server.url}/v1"}) as address:
         walk = Walk(browser, address)
         walk.upload(coded_table(tmp_path / "wide.csv"))
-        for number, name in enumerate(("tone", "topics", "amount"), 1):
+        for name in ("tone", "topics", "amount"):  # each is chosen while the page takes in the last one
             walk.page.get_by_label(f"What {name} is").click()
             walk.page.get_by_role("option", name="variable of its own").click()
-            taken = walk.page.locator(".qv-column .q-field:has-text('variable of its own')")
-            taken.nth(number - 1).wait_for()
+        walk.page.locator(".qv-column .q-field:has-text('variable of its own')").nth(2).wait_for()
         walk.click("text=Next: the codebook")
         walk.at("codebook")
         shown = walk.page.inner_text("pre.qv-prompt")

@@ -91,10 +91,10 @@ async def _show_plan(page: StepPage, change: Any, prepared: Check, forecast: For
     beside, by_hand = sum(item.beside for item in items), sum(bool(item.known_gold) for item in items)
     drawn = forecast.items - beside
     more = f", and {beside:,} more that have a gold label, for accuracy alone" if beside else ""
-    asked = f"{forecast.items:,} texts × {count(forecast.variants, 'prompt')}, repeated"
+    asked = f"{forecast.items:,} {prepared.table.noun}s × {count(forecast.variants, 'prompt')}, repeated"
     time = "known after the first answers" if forecast.seconds is None else duration(forecast.seconds)
     rows = {
-        "Texts": f"{drawn:,}{more}",
+        "Pictures" if prepared.table.images else "Texts": f"{drawn:,}{more}",
         "Questions": f"{asked}: {forecast.calls:,} answers",
         "Answered already": f"{forecast.stored:,}",
         "Price of the rest": cost_of(forecast, money),

@@ -17,6 +17,7 @@ from quaver.core.replaced_file import document_in, replace_bytes, replace_docume
 from quaver.design.items.table_files import how_written
 from quaver.design.spec.yaml_file import read_yaml
 from quaver.errors import QuaverError, StoreError, UnknownName
+from quaver.start.uploaded_archive import table_with_pictures, unpacked_pictures
 from quaver.study.checking.check_design import Check, prepared_check
 from quaver.study.checking.check_options import CheckOptions
 from quaver.study.checking.coding_sheet import coding_sheet, write_coding_sheet
@@ -31,7 +32,7 @@ _GIVEN: Final = "start.json"
 _BOOK: Final = "codebook.jsonl"
 _STUDY: Final = "study.yaml"
 _WRITTEN: Final = ("encoding", "separator", "sheet")
-_SINGLE: Final = ("text", "title", "id", "gold", "group")
+_SINGLE: Final = ("text", "images", "title", "id", "gold", "group")
 _SEVERAL: Final = ("coders", "compare", "ignore")
 
 _WAIT: Final = 1.0
@@ -42,6 +43,7 @@ MOST_BYTES: Final = 200 << 20
 
 ROLES: Final[Mapping[str, str]] = {
     "text": "text",
+    "images": "pictures",
     "title": "title above the text",
     "id": "id",
     "gold": "gold label",
@@ -91,6 +93,8 @@ class Here:
     def take(self, name: str, content: bytes) -> BegunCheck:
         """Keep a table of texts in the folder, and begin a check, or go on from one of the command line."""
         plain = re.sub(r"[^\w. -]+", "-", Path(name).name).strip(". -") or "texts.csv"
+        if Path(plain).suffix.lower() == ".zip" and (table := table_with_pictures(content)):
+            return self.begin(unpacked_pictures(content, table, _free(self.folder, Path(plain).stem)))
         source = self.folder / plain
         if not source.is_file() or read_file(source) != content:
             source = _free(self.folder, Path(plain).stem, Path(plain).suffix)
@@ -241,6 +245,11 @@ class BegunCheck:
         if {*_WRITTEN} & {*options}:
             self._table = None
 
+    def typed(self, path: Path) -> str:
+        """A file as it is named in a terminal, in the folder with the studies."""
+        here = self.folder.parent
+        return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
     # ------------------------------------------------------------------------- texts
 
     @property
@@ -333,7 +342,7 @@ class BegunCheck:
 
     def command(self) -> str:
         """The command that prepares and asks the same."""
-        words = ["quaver", "check", self.source.name]
+        words = ["quaver", "check", self.typed(self.source)]
         for name in options_in(CheckOptions):
             if (value := self.options.get(name)) is None:
                 continue
@@ -344,6 +353,6 @@ class BegunCheck:
                     f'"{value_part}"' if "," in value_part else value_part for value_part in value
                 )
             words += [f"--{name.replace('_', '-')}", str(value)]
-        if self.folder.name != f"{self.source.stem}-check":
+        if self.folder != self.source.with_name(f"{self.source.stem}-check"):
             words += ["--to", self.folder.name]
         return shlex.join(words)

@@ -4,16 +4,42 @@ from __future__ import annotations
 
 from typing import Any
 
+from fastapi import FastAPI, HTTPException, Response
 from nicegui import events, ui
 
 from quaver.core.replaced_file import replace_bytes
+from quaver.design.items.item_media import medium_named
 from quaver.errors import QuaverError
-from quaver.start.page_frame import StepPage, facts_table, main_button, other_button, upload_box, words
+from quaver.start.page_frame import (
+    Site,
+    StepPage,
+    facts_table,
+    main_button,
+    other_button,
+    picture,
+    upload_box,
+    words,
+)
 from quaver.study.checking.check_design import instruction_texts, language_of_prompts
 from quaver.study.checking.coding_sheet import coding_sheet, fields_shown, prompt_shown
 
 _MOST_BYTES = 10 << 20
 _TEXTS = 50
+
+
+def install(site: Site, server: FastAPI) -> None:
+    """Declare the pictures of a study's table: only what is one by its bytes, of the table's own folder."""
+
+    @server.get("/study/{study}/picture")
+    def shown(study: str, name: str) -> Response:
+        try:
+            folder = site.here.begun(study).source.parent
+        except QuaverError as error:
+            raise HTTPException(404) from error
+        medium = medium_named(name, "images", folder)
+        if not medium.type:
+            raise HTTPException(404)
+        return Response(medium.content(), media_type=medium.type)
 
 
 async def codebook(page: StepPage) -> None:
@@ -35,6 +61,7 @@ class _Codebook:
         self.fields, columns = self.begun.fields, [self.begun.column_of(role) for role in ("title", "text")]
         shown = ([row.text(name) for name in columns if name] for row in self.begun.table.rows[:_TEXTS])
         self.texts = ["\n\n".join(filter(None, texts)) for texts in shown]
+        self.pictures = self.begun.column_of("images")
         self.inputs: list[tuple[Any, Any]] = []
 
     def build(self) -> None:
@@ -46,7 +73,8 @@ class _Codebook:
                     label="Your question about each text", value=own, on_change=self._show
                 )
                 self.question.props("outlined autogrow").classes("qv-wide")
-                self.question.props["placeholder"] = self._instruction()
+                with self.page.reporting():
+                    self.question.props["placeholder"] = self._instruction()
                 if self.fields:
                     rows = [(field.name, field.why) for field in self.fields]
                     facts_table(("variable", "what it is taken for"), rows, "One answer gives them all")
@@ -56,20 +84,37 @@ class _Codebook:
                     upload_box("Take a coding sheet", self._take_sheet, _MOST_BYTES, self.page)
             with ui.element("section").classes("qv-preview"):
                 words("h2", "What the model sees")
-                numbered = {index: f"{index + 1}: {text[:60]}" for index, text in enumerate(self.texts)}
-                self.text = ui.select(numbered, value=0, label="Text", on_change=self._show)
+                named = [text or ", ".join(self._pictures_of(at)) for at, text in enumerate(self.texts)]
+                numbered = {index: f"{index + 1}: {text[:60]}" for index, text in enumerate(named)}
+                label = "Picture" if self.pictures else "Text"
+                self.text = ui.select(numbered, value=0, label=label, on_change=self._turn)
                 self.text.props("outlined dense").classes("qv-wide")
+                self.seen = ui.element("div")
                 self.shown = words("pre", "").classes("qv-prompt")
-        if self.fields:
-            self._show()
-        else:
+        if not self.fields:
             self._show_labels([*self._known().items()])
+        self._turn()
         main_button("Next: the model", self._next)
 
     def _instruction(self) -> str:
         """The template of the question, or of the plain one."""
         own = self.question.value.strip() or None
-        return instruction_texts(own, 1, fields=bool(self.fields), language=self._language())["original"]
+        of_fields, of_pictures, language = bool(self.fields), bool(self.pictures), self._language()
+        texts = instruction_texts(own, 1, fields=of_fields, images=of_pictures, language=language)
+        return texts["original"]
+
+    def _pictures_of(self, at: int) -> list[str]:
+        """The pictures that a row names."""
+        cell = self.begun.table.rows[at].text(self.pictures) if self.pictures else ""
+        return [*filter(None, map(str.strip, cell.splitlines()))]
+
+    def _turn(self) -> None:
+        """Show another text, or picture."""
+        self.seen.clear()
+        with self.seen:
+            for name in self._pictures_of(self.text.value):
+                picture(name)
+        self._show()
 
     def _language(self) -> str:
         """The language of the words around the user's own."""

@@ -99,7 +99,7 @@ class _Labelling:
 
     def _typed(self) -> str:
         """The command that does the same."""
-        line = ["quaver", "label", self.texts.name, "--check", self.begun.folder.name]
+        line = ["quaver", "label", self.begun.typed(self.texts), "--check", self.begun.folder.name]
         if self.error.value:
             line += ["--error", f"{self.error.value:g}%"]
         if self.anyway.value:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import Lock
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -88,6 +89,7 @@ class StepPage:
     def __init__(self, site: Site, step: str) -> None:
         self.site, self.step = site, step
         self.reported = ""
+        self._turn = Lock()
         self.begun: BegunCheck
 
     def area(self) -> None:
@@ -123,9 +125,10 @@ class StepPage:
         self._said.clear()
 
     async def do(self, work: Callable[..., ValueT], *given: Any, **more: Any) -> ValueT | None:
-        """Have something done beside the page; an error is shown, and None is what came of it."""
+        """Have something done beside the page, in its turn; None if an error was shown."""
         try:
-            done = await run.io_bound(work, *given, **more)
+            async with self._turn:
+                done = await run.io_bound(work, *given, **more)
         except QuaverError as error:
             self.tell(error)
             return None
@@ -169,6 +172,14 @@ class StepPage:
 def words(tag: str, text: str) -> TextElement:
     """An element with a text, which is never markup."""
     return TextElement(tag=tag, text=text)
+
+
+def picture(name: str) -> None:
+    """A picture that a table names, whichever page of a study shows it."""
+    image = ui.element("img").classes("qv-picture")
+    is_data = name.startswith("data:")
+    image.props["src"] = name if is_data else f"picture?name={quote(name, safe='')}"
+    image.props["alt"] = "Picture" if is_data else f"Picture {name}"
 
 
 def heading(text: str, level: int = 1) -> None:

@@ -180,6 +180,7 @@ def _install(site: Site, server: FastAPI, about: Path | None) -> str:
     ui.add_css(style("screen.css"), shared=True)
     ui.add_css(Path(__file__).with_name("look.css").read_text(encoding="utf-8"), shared=True)
     texts_page.install(site)
+    codebook_page.install(site, server)
     labels_page.install(site, server)
     builders: dict[str, Callable[[StepPage], Awaitable[None]]] = {
         "texts": texts_page.texts,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
@@ -11,7 +11,9 @@ from nicegui import events, run, ui
 from nicegui.elements.mixins.text_element import TextElement
 
 from quaver.collect.store.store_lock import who_collects
+from quaver.core.label_decisions import Decision
 from quaver.core.number_format import count
+from quaver.design.items.item_media import medium_named
 from quaver.design.items.spreadsheet_files import sheets_of
 from quaver.design.items.table_files import FORMATS, SPREADSHEETS
 from quaver.errors import QuaverError
@@ -25,11 +27,13 @@ from quaver.start.page_frame import (
     main_button,
     option_field,
     other_button,
+    picture,
     upload_box,
     words,
 )
 from quaver.study.checking.text_table import doubts_about
 from quaver.study.collection.study_status import answered_calls
+from quaver.study.imports.columns import PICTURE
 
 _CELLS: Final = 5
 """Different filled cells of a column that are shown, wherever they stand in it."""
@@ -38,6 +42,8 @@ _TEXT_FILES: Final = (".csv", ".tsv", ".tab", ".txt", ".jsonl", ".ndjson")
 _FIRST: Final = 8
 """Cells of a sheet's first row that are shown."""
 _LONGEST: Final = 90
+_LOOKED_AT: Final = 50
+"""Pictures that are looked for before anything is asked."""
 _DRAWN: Final = {
     "random": "yes, from all texts",
     "chosen": "no, they were chosen",
@@ -78,9 +84,11 @@ def _ways_in(page: StepPage) -> None:
 
     with ui.element("section").classes("qv-ways"):
         box = upload_box("Choose a table", uploaded, MOST_BYTES, page)
-        words("p", f"You can upload {', '.join(FORMATS)}. The table stays on this machine.").classes(
-            "qv-small"
-        )
+        words(
+            "p",
+            f"You can upload {', '.join(FORMATS)}. The table stays on this machine. To label pictures, "
+            "upload a .zip with the pictures and a table that names them.",
+        ).classes("qv-small")
         with ui.expansion("Or paste cells from a spreadsheet, with their headings"):
             # This textarea tells nobody what is typed: a message holds a megabyte, a file all of it.
             area = ui.element("textarea").props('rows="6" aria-label="Cells"').classes("qv-cells-pasted")
@@ -155,14 +163,18 @@ async def texts(page: StepPage) -> None:
         _how_written(page)
     if table is None:
         return
-    shown = ui.element("div")
+    await page.do(_read, begun)
 
     async def fill() -> None:
+        problem = await page.do(_read, begun)
+        lost = await page.do(_lost_pictures, begun)
+        for column in begun.columns():
+            cards[column.column].tell(column)
         shown.clear()
-        problem = await run.io_bound(_read, begun)
         with shown:
-            _columns(page, fill)
             _how_drawn(page)
+            if lost:
+                words("p", lost).classes("qv-doubt")
             for doubt in doubts_about(begun.table, begun.column_of("text"), begun.column_of("gold")):
                 words("p", f"{doubt.column}: {doubt.why}.").classes("qv-doubt")
             if problem is not None:
@@ -170,6 +182,9 @@ async def texts(page: StepPage) -> None:
                     "p", f"{problem.problem[:1].upper()}{problem.problem[1:]}. {problem.fix or ''}"
                 ).classes("qv-doubt")
 
+    with ui.element("div").classes("qv-columns"):
+        cards = {column.column: _Card(page, column, fill) for column in begun.columns()}
+    shown = ui.element("div")
     await fill()
     main_button("Next: the codebook", lambda: page.go("codebook"))
     page.command(begun.command())
@@ -204,12 +219,26 @@ def _how_written(page: StepPage) -> None:
             option_field(page.begun, name, read)
 
 
+def _lost_pictures(begun: BegunCheck) -> str:
+    """Which of the first pictures cannot be used, and what to do; empty where all can."""
+    names = begun.table.values(column) if (column := begun.column_of("images")) else []
+    paths = [*filter(None, (name.strip() for cell in names[:_LOOKED_AT] for name in cell.splitlines()))]
+    home = begun.source.parent
+    lost = [medium for name in paths if not (medium := medium_named(name, "images", home)).type]
+    if not lost:
+        return ""
+    return (
+        f"{len(lost):,} of the first {count(len(paths), 'picture')} cannot be used. {lost[0].name}: "
+        f"{lost[0].problem}. Copy the pictures to {home}, or upload a .zip with the table and the pictures."
+    )
+
+
 def _read(begun: BegunCheck) -> QuaverError | None:
     """Read what the columns are; what is missing is no error of this step where the codebook can say it."""
     try:
         _ = begun.found
     except QuaverError as error:
-        if begun.column_of("text") and "label" in error.problem:
+        if (begun.column_of("text") or begun.column_of("images")) and "label" in error.problem:
             return None
         return error
     return None
@@ -235,28 +264,40 @@ def _how_drawn(page: StepPage) -> None:
     chosen.props('inline aria-labelledby="how-drawn"')
 
 
-def _columns(page: StepPage, fill: Any) -> None:
-    begun = page.begun
+class _Card:
+    """What a column is, and some of its cells; the card stays while what it says changes.
 
-    async def take(column: str, role: str) -> None:
-        await page.do(begun.take_column, column, role)
-        await fill()
-        page.retell(begun.command())
+    Args:
+        page: The page.
+        column: The column, with what it is taken for.
+        fill: Says anew what all columns are.
+    """
 
-    with ui.element("div").classes("qv-columns"):
-        for column in begun.columns():
-            with ui.element("section").classes("qv-column"):
-                words("h2", column.column)
-                chosen = ui.select(
-                    dict(ROLES),
-                    value=column.role,
-                    on_change=lambda event, name=column.column: take(name, event.value),
-                ).props("outlined dense options-dense")
-                chosen.props["aria-label"] = f"What {column.column} is"
-                if column.why:
-                    words("p", column.why).classes("qv-small")
-                with ui.element("ul").classes("qv-cells"):
-                    table, name = begun.table, column.column
-                    cells = table.values(name) or [str(row[name]) for row in table.rows if row[name]]  # sets
-                    for text in cells[:_CELLS]:
-                        words("li", text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
+    def __init__(self, page: StepPage, column: Decision, fill: Callable[[], Awaitable[None]]) -> None:
+        self.page, self.column, self.fill = page, column, fill
+        table, name, home = page.begun.table, column.column, page.begun.source.parent
+        with ui.element("section").classes("qv-column"):
+            words("h2", name)
+            self.chosen = ui.select(dict(ROLES), value=column.role, on_change=self._take)
+            self.chosen.props("outlined dense options-dense").props["aria-label"] = f"What {name} is"
+            self.why = words("p", "").classes("qv-small")
+            with ui.element("ul").classes("qv-cells"):
+                cells = table.values(name) or [str(row[name]) for row in table.rows if row[name]]  # sets
+                for text in cells[:_CELLS]:
+                    with words("li", text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"):
+                        if PICTURE.fullmatch(text) and medium_named(text, "images", home).type:
+                            picture(text)
+
+    def tell(self, column: Decision) -> None:
+        """Say what the column is now, and why."""
+        self.column = column
+        self.chosen.value, self.why.text = column.role, column.why
+        self.why.set_visibility(bool(column.why))
+
+    async def _take(self, event: events.ValueChangeEventArguments[str]) -> None:
+        if event.value == self.column.role:
+            return
+        begun = self.page.begun
+        await self.page.do(begun.take_column, self.column.column, event.value)
+        await self.fill()
+        self.page.retell(begun.command())

@@ -86,16 +86,26 @@ def _named(item: Item, kind: str, column: str, folder: Path, source: Positions) 
     cell = item.fields.get(column)
     names = listed(cell) or str("" if cell is None else cell).splitlines()
     for name in filter(None, map(str.strip, map(str, names))):
-        if name.startswith("data:"):
-            yield medium_of("data:", name, kind)
-            continue
-        kept, path = source.path_of(name), folder / name
+        kept = source.home / name if name.startswith("data:") else source.path_of(name)
         if kept != source.home / name:  # a bundle has it elsewhere
             yield medium_of(name, str(kept), kind)
-        elif problem := _outside(name, folder):
-            yield Medium(name, problem=problem)
         else:
-            yield medium_of(name, str(path), kind)
+            yield medium_named(name, kind, folder)
+
+
+def medium_named(name: str, kind: str, folder: Path) -> Medium:
+    """What a name in a table stands for.
+
+    Args:
+        name: A path, or a ``data:`` URI.
+        kind: What it should be, by the study file's key.
+        folder: The table's, outside which nothing is read.
+    """
+    if name.startswith("data:"):
+        return medium_of("data:", name, kind)
+    if problem := _outside(name, folder):
+        return Medium(name, problem=problem)
+    return medium_of(name, str(folder / name), kind)
 
 
 def _with_text(

@@ -25,7 +25,8 @@ class CheckOptions(TableOptions, total=False):
         title: The column of titles that stand above the texts. Recognised by its name, where the texts are
             recognised.
         images: The column of pictures: paths inside the table's folder. The model sees these, and texts
-            beside them only if ``text`` names their column.
+            beside them only if ``text`` names their column. If left out, the one whose cells all name
+            pictures, where no column holds texts.
         labels: The labels to choose from: "favor, against, none". Those in the column of gold labels, if left
             out.
         codebook: A table of the labels with their definitions. The prompt then shows these; the columns are

@@ -23,6 +23,7 @@ from quaver.study.imports.columns import (
     hand_label_columns,
     id_column,
     label_columns,
+    picture_column,
     read_labels,
     set_models_aside,
     text_column,
@@ -107,6 +108,7 @@ def read_text_table(table: Table, given: CheckOptions) -> TextTable:
     """
     named = table.take_named(given, dict(zip(_NAMED, _NAMED, strict=True)))
     text, item, gold, group, title, images = (next(iter(named.get(role, ())), None) for role in _NAMED[:6])
+    images = images or (None if text else picture_column(table))
     if not (text or images):
         text, most = text_column(table), len(table.rows) / 2
         title = title or table.find("title", fits=lambda name: len(table.values(name)) > most)

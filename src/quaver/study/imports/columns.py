@@ -51,6 +51,8 @@ _CODE: Final = re.compile(r"(?!\d{4}-\d\d-\d\d$)[\w-]{1,40}")
 _WORD: Final = re.compile("[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 """A word of a column's name, of which ``GPTLabel`` and ``gpt4_label`` have two."""
 _ADDRESS: Final = re.compile(r"\w+://\S+")
+PICTURE: Final = re.compile(r"data:image/\S+|(?!\w+://)[^\n]{1,300}\.(png|jpe?g|gif|webp)", re.IGNORECASE)
+"""What names a picture: a path, or the picture itself as a ``data:`` URI."""
 _SHOWN = 3
 """Cells that are no labels, of those that are shown."""
 NAMED: Final = "named"
@@ -240,6 +242,22 @@ def text_column(table: Table) -> str:
         expected = "a column with the texts to label"
         raise table.unclear("no column of texts was recognised", "name it with --text", expected)
     return table.take("text", longest, "recognised: its cells are the longest")
+
+
+def picture_column(table: Table) -> str | None:
+    """The column whose cells all name pictures, if no other may be that of the texts."""
+    names = [name for name in table.free() if table.values(name)]
+    named = [name for name in names if all(map(PICTURE.fullmatch, table.values(name)))]
+    texts = [name for name in names if name not in named and _are_texts(table.values(name))]
+    if len(named) != 1 or texts or table.free("text"):
+        return None
+    return table.take("images", named[0], "recognised: its cells name pictures")
+
+
+def _are_texts(values: Sequence[str]) -> bool:
+    """Whether what is no address is as long as texts are."""
+    lengths = [len(value) for value in values if not _ADDRESS.fullmatch(value)]
+    return sum(lengths) >= _LONG * max(1, len(values))
 
 
 def id_column(table: Table, fix: str) -> str | None:
