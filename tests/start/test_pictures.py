@@ -111,7 +111,7 @@ def test_pictures_from_an_archive_to_the_labelled_table(browser, tmp_path):
             walk.click("text=Label even though")
         walk.click("text=Prepare the labels")
         walk.click("button:has-text('Write the labelled table')")
-        walk.page.locator(".qv-files").wait_for()
+        walk.page.locator(".qv-files").wait_for(timeout=180_000)
         walk.note_commands()
         walk.context.close()
     server.close()

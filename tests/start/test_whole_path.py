@@ -7,7 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from tests.chromium import assert_accessible, browser
+from tests.chromium import assert_accessible, browser, violations
 from tests.local_engines import JsonServer
 from tests.stance_server import stance_server
 from tests.start.started import begun, started
@@ -363,11 +363,15 @@ def coded_table(path, rows=80):
 def test_several_variables_from_the_table_to_the_labelled_table(browser, tmp_path):
     server = JsonServer(codes)
     with started(tmp_path, {"OPENAI_BASE_URL": f"{server.url}/v1"}) as address:
-        walk = Walk(browser, address)
+        walk = Walk(browser, address, reduced_motion="reduce", bypass_csp=True)
         walk.upload(coded_table(tmp_path / "wide.csv"))
         for name in ("tone", "topics", "amount"):  # each is chosen while the page takes in the last one
             walk.page.get_by_label(f"What {name} is").click()
-            walk.page.get_by_role("option", name="variable of its own").click()
+            own = walk.page.get_by_role("option", name="variable of its own")
+            own.wait_for()
+            if name == "tone":
+                assert violations(walk.page) == []
+            own.click()
         walk.page.locator(".qv-column .q-field:has-text('variable of its own')").nth(2).wait_for()
         walk.click("text=Next: the codebook")
         walk.at("codebook")
@@ -379,6 +383,7 @@ def test_several_variables_from_the_table_to_the_labelled_table(browser, tmp_pat
         walk.to_the_verdict()
         verdict = walk.page.locator("table").first.inner_text()
         assert all(name in verdict for name in ("tone", "topics", "amount"))
+        assert_accessible(walk.page, "the verdict on several variables")
         with walk.context.expect_page() as opened:
             walk.click("text=Judge texts by hand")
         opened.value.locator(".judged").wait_for()
@@ -393,6 +398,7 @@ def test_several_variables_from_the_table_to_the_labelled_table(browser, tmp_pat
         walk.click("button:has-text('Ask ')")
         walk.click("text=Write the labelled table")
         walk.page.locator(".qv-files").wait_for(timeout=180_000)  # a report and three paragraphs on methods
+        assert_accessible(walk.page, "the labelled table of several variables")
         with walk.page.expect_download() as download:
             walk.click(".qv-files a >> nth=0")
         download.value.save_as(tmp_path / "taken.csv")

@@ -15,6 +15,7 @@ from quaver.start.page_frame import (
     StepPage,
     facts_table,
     main_button,
+    menu,
     other_button,
     picture,
     upload_box,
@@ -87,7 +88,7 @@ class _Codebook:
                 named = [text or ", ".join(self._pictures_of(at)) for at, text in enumerate(self.texts)]
                 numbered = {index: f"{index + 1}: {text[:60]}" for index, text in enumerate(named)}
                 label = "Picture" if self.pictures else "Text"
-                self.text = ui.select(numbered, value=0, label=label, on_change=self._turn)
+                self.text = menu(numbered, value=0, label=label, on_change=self._turn)
                 self.text.props("outlined dense").classes("qv-wide")
                 self.seen = ui.element("div")
                 self.shown = words("pre", "").classes("qv-prompt")

@@ -9,7 +9,7 @@ from nicegui import ui
 from quaver.core.options import options_in
 from quaver.models.served.presets import PRESETS
 from quaver.start.model_search import FoundModel, check_encrypted, found_models, take_key
-from quaver.start.page_frame import StepPage, main_button, option_field, other_button, words
+from quaver.start.page_frame import StepPage, main_button, menu, option_field, other_button, words
 from quaver.study.checking.check_options import CheckOptions
 
 
@@ -60,7 +60,7 @@ async def model(page: StepPage) -> None:
 
 def _other(page: StepPage) -> None:
     services = [name for name, preset in PRESETS.items() if preset.needs_key]
-    provider = ui.select(["an address", *services], value="an address", label="Provider")
+    provider = menu(["an address", *services], value="an address", label="Provider")
     name = ui.input(label="Name of the model")
     url = ui.input(label="Address, up to /v1 (only where it is not the provider’s own)")
     held = ui.input(label=options_in(CheckOptions)["key_from"][1].help.rstrip("."))

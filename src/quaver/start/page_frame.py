@@ -197,6 +197,22 @@ def other_button(text: str, action: Callable[[], Any]) -> ui.button:
     return ui.button(text, on_click=action, color=None).props("no-caps outline").classes("other-action")
 
 
+def menu(options: Any, **given: Any) -> ui.select:
+    """A menu whose choices are a named part of the page once it is open, with no focus around them."""
+    chosen = ui.select(options, **given)
+    chosen.on("popup-show", js_handler=_NAMED_MENU)
+    return chosen
+
+
+_NAMED_MENU: Final = """() => setTimeout(() => document.querySelectorAll('[id^=q-portal--menu]').forEach(
+part => {
+    part.setAttribute('role', 'region');
+    part.setAttribute('aria-label', 'Choices');
+    part.querySelectorAll('.q-virtual-scroll__content').forEach(inside => inside.removeAttribute('tabindex'));
+}))"""
+"""The library has no option for this."""
+
+
 def option_field(
     begun: BegunCheck,
     name: str,
@@ -219,7 +235,7 @@ def option_field(
     label = option.help.rstrip(".")
     field: Any
     if choices:
-        field = ui.select([*choices], value=value or choices[0], label=label)
+        field = menu([*choices], value=value or choices[0], label=label)
     elif most is not None:
         field = ui.slider(min=1, max=max(2, most), value=min(value or 2, most))
         field.props["aria-label"] = label

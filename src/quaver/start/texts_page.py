@@ -25,6 +25,7 @@ from quaver.start.page_frame import (
     framed,
     heading,
     main_button,
+    menu,
     option_field,
     other_button,
     picture,
@@ -278,7 +279,7 @@ class _Card:
         table, name, home = page.begun.table, column.column, page.begun.source.parent
         with ui.element("section").classes("qv-column"):
             words("h2", name)
-            self.chosen = ui.select(dict(ROLES), value=column.role, on_change=self._take)
+            self.chosen = menu(dict(ROLES), value=column.role, on_change=self._take)
             self.chosen.props("outlined dense options-dense").props["aria-label"] = f"What {name} is"
             self.why = words("p", "").classes("qv-small")
             with ui.element("ul").classes("qv-cells"):

@@ -37,7 +37,7 @@ export class JudgeView {
     if (key !== this.key) {
       Object.assign(this, {key, asked, blocks: new Map(), total: null});
       await this.#place(0);
-      if (!this.foot.children.length) fill(this.foot, marksPart(app, {design, legend, blind: this.blind}));
+      if (!this.foot.children.length) fill(this.foot, marksPart(app, this.blind));
     }
     this.at = Math.max(0, Math.min(this.total - 1, Number(given.n || 1) - 1));
     this.#keys();
@@ -172,7 +172,7 @@ export class JudgeView {
     this.spans?.show(this.form.own?.label);
     if (!this.design.entry) for (const [at, label] of [...this.body.querySelectorAll(".label-buttons button")].entries()) label.setAttribute("aria-pressed", String(this.form.own?.label === this.design.labels[at].code));
     clearTimeout(this.telling);
-    this.telling = setTimeout(() => fill(this.foot, marksPart(this.app, {design: this.design, legend: this.legend, blind: this.blind})), 800);
+    this.telling = setTimeout(() => this.foot.firstChild?.tell(this.blind), 800);
   }
 
   leave() {

@@ -2,14 +2,15 @@
 
 import { button, counted, fill, made, tick } from "./elements.js";
 
-/** The part of the page about marks. */
-export function marksPart(app, {blind = false} = {}) {
+/** The part of the page about marks; its `tell` says anew whose they are, and leaves what somebody does there. */
+export function marksPart(app, blind) {
   const people = made("p", {class: "soft"}, "…");
   const said = made("p", {role: "status", class: "soft"});
   const whole = made("section", {class: "all-marks"}, made("h2", {}, "All marks of this study"), people, made("div", {class: "columns"}, golden(app, said)), said);
-  app.source.marks(app.study, {count: 1, ...(blind ? {blind: 1} : {})}).then((known) => {
+  whole.tell = (isBlind) => app.source.marks(app.study, {count: 1, ...(isBlind ? {blind: 1} : {})}).then((known) => {
     people.textContent = known.total ? `${counted(known.total, "mark")}: ${known.who.map((one) => `${one.who} ${one.marks}`).join(", ")}.` : "No marks yet. They are kept in the study’s folder, with your name and the time.";
   }).catch((error) => app.refused(error, whole));
+  whole.tell(blind);
   return whole;
 }
 
