@@ -1,13 +1,16 @@
 """What is odd about a table is said before anything is asked, each with what to do."""
 
+from pathlib import Path
+
 import polars as pl
 import pytest
 from tests.spreadsheets import write_xlsx
 
 import quaver
-from quaver.design.items.table_files import read_rows
+from quaver.design.items.table_files import Row, read_rows
 from quaver.errors import ItemError
 from quaver.study.checking.check_design import prepared_check
+from quaver.study.imports.columns import Table, picture_column
 
 LABELS = ("favor", "against", "none")
 
@@ -118,3 +121,23 @@ def test_a_row_above_the_columns_names_is_no_row_of_texts(tmp_path, above):
 def test_a_title_above_what_may_be_texts_is_an_error_that_says_so(tmp_path, below):
     with pytest.raises(ItemError, match="delete the rows above"):
         check(table(tmp_path, [below, *texts()], head="Survey of May,,"))
+
+
+@pytest.mark.parametrize(
+    ("column", "images"),
+    [
+        (("shop {}", "Pics/{}.JPG"), "shown"),
+        (("{}.png", "Pics/{}.JPG"), None),
+        (("x", "data:image/png;base64,aa{}"), "shown"),
+        (("x", "https://example.org/{}.png"), None),
+        (("a text that is longer than names are {}", "{}.png"), None),
+        (("x", "{}.pdf"), None),
+    ],
+)
+def test_a_column_whose_cells_name_pictures_is_recognised_where_none_holds_texts(column, images):
+    first, second = column
+    rows = [
+        {"name": first.format(i), "shown": second.format(i), "hand_label": "ab"[i % 2]} for i in range(20)
+    ]
+    table = Table(Path("t.csv"), [Row(row.items(), "t.csv", 1) for row in rows])
+    assert picture_column(table) == images
