@@ -118,6 +118,10 @@ class _Answer:
         if not message.get("more_body"):
             # In the page's elements every < is written &lt;, so that no text has a script to be numbered.
             body = self._body.replace(b"<script", b'<script nonce="%s"' % self._nonce.encode())
+            # A lost connection is said to those who cannot see the page, too.
+            body = body.replace(
+                b'popup" class="nicegui-error-popup"', b'popup" role="alert" class="nicegui-error-popup"'
+            )
             policy = _POLICY.format(nonce=self._nonce, host=self._host)
             own = {b"content-length": str(len(body)).encode(), b"content-security-policy": policy.encode()}
             headers = {**self._begun["headers"], **own}
