@@ -30,6 +30,8 @@ TEXT = (
         ("with no charity for all", "invented", None),
         ("with charity for none of them", "invented", None),
         ("for all with charity", "invented", None),
+        ("firmness in the right … charity for all", "invented", None),  # in the other order
+        ("with … God", "alike", "with firm-\nness in the right, as God"),  # not from the first "with" on
         ("…", "none", None),
         (" ", "none", None),
         (None, "none", None),

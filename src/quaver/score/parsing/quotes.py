@@ -5,7 +5,7 @@ A quote is sought in three steps, the first that finds it:
 1. ``exact``: it stands there character by character;
 2. ``alike``: its letters and digits do, one behind the other, whatever their case and whatever stands between
    them (spaces, line breaks, quotation marks, dashes, hyphens at the end of a line). Parts with an ellipsis
-   between them are sought one by one, each behind the one before where it is there;
+   between them are sought one by one, each behind the one before, in the shortest stretch that has them;
 3. ``fuzzy``: at least 12 letters and digits are 85% like a stretch of the text (by the longest common
    subsequence of both), and no word is another one: of a word of six letters or more 60% are there in their
    place, of three to five one, of a number all, and nowhere do two letters more or five other ones stand in a
@@ -41,6 +41,8 @@ INVENTED: Final[Place] = ("invented", None, None, None)
 _ELLIPSIS = re.compile(r"\s*[\[(]?\s*(?:…|\.\s?\.\s?\.+)\s*[\])]?\s*")
 _LEAST_FUZZY, _MOST_FUZZY, _NEAR, _LIKE = 12, 4_000, 0.6, 0.85
 _SLACK, _LONG, _OTHER, _MORE = 8, 10, 5, 2
+_MOST_PLACES = 200
+"""Places of a part that are tried; an answer may quote one letter of a long text a thousand times."""
 _WORD = re.compile(r"[^\W_]+")
 _NOT_IN_WORDS = re.compile(r"[\W_]+")
 
@@ -87,27 +89,23 @@ class QuotedText:
         return places
 
     def _in_parts(self, parts: Sequence[str]) -> Place:
-        """The stretch that the parts of a quote with an ellipsis cover, each as near the longest as it is."""
-        anchor = max(range(len(parts)), key=lambda at: len(parts[at]))
-        placed = {anchor: next(self._alike(parts[anchor]), None) or self._fuzzy(parts[anchor])}
-        for at in [*range(anchor - 1, -1, -1), *range(anchor + 1, len(parts))]:
-            _, start, end, _ = placed[at + 1 if at < anchor else at - 1]
-            if start is None or end is None:
-                return INVENTED
-            places = [*self._alike(parts[at])]
-            if at < anchor:
-                near = [place for place in places if (place[2] or 0) <= start][-1:]
-            else:
-                near = [place for place in places if (place[1] or 0) >= end][:1]
-            placed[at] = next(iter(near or places), None) or self._fuzzy(parts[at])
-        kind, first, last, score = "alike", len(self.text), 0, 0.0
-        for at, (how, start, end, likeness) in placed.items():
-            if start is None or end is None:
-                return INVENTED
-            kind = "fuzzy" if how == "fuzzy" else kind
-            first, last = min(first, start), max(last, end)
-            score += len(parts[at]) * (likeness or 0.0)
-        return kind, first, last, score / sum(map(len, parts))
+        """The shortest stretch in which the parts of a quote with an ellipsis follow each other."""
+        longest = max(range(len(parts)), key=lambda at: len(parts[at]))
+        places = [[*islice(self._alike(part), _MOST_PLACES)] or [self._fuzzy(part)] for part in parts]
+        stretches = list[Place]()
+        for anchor in places[longest][: 1 + _MOST_PLACES // len(parts)]:
+            chain = [anchor]
+            for others in reversed(places[:longest]):
+                start = chain[0][1] or 0
+                chain.insert(0, next((at for at in reversed(others) if (at[2] or 0) <= start), INVENTED))
+            for others in places[longest + 1 :]:
+                end = chain[-1][2] or 0
+                chain.append(next((at for at in others if (at[1] or 0) >= end), INVENTED))
+            if INVENTED not in chain:
+                kind = "fuzzy" if any(how == "fuzzy" for how, *_ in chain) else "alike"
+                score = sum(len(part) * (place[3] or 0.0) for part, place in zip(parts, chain, strict=True))
+                stretches.append((kind, chain[0][1], chain[-1][2], score / sum(map(len, parts))))
+        return min(stretches, key=lambda place: (place[2] or 0) - (place[1] or 0), default=INVENTED)
 
     def _alike(self, quote: str) -> Iterator[Place]:
         """Where its letters and digits stand."""
