@@ -149,7 +149,7 @@ def occurring_on_both(
     for written in _given(frames):
         if {*labels_in(written)} <= {*codes}:
             ordered[written] = set_of(labels_in(written), codes)
-    frames = [frame.with_columns(_LABELS.replace(ordered)) for frame in frames]
+    frames = [frame.with_columns(_LABELS.replace(old=ordered)) for frame in frames]
     return frames, occurring_sets(_given(frames), alone, labels.level)
 
 
