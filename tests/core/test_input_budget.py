@@ -27,6 +27,7 @@ COUNTED = {
     "start/codebook_page.py": "an upload, whose length is counted before it is read",
     "start/labels_page.py": "an upload, whose length is counted before it is read",
     "start/texts_page.py": "an upload, whose length is counted before it is read; part of the package",
+    "start/uploaded_archive.py": "members are as large as the list of members says, which is counted",
     "study/sources/gold_files.py": "content that was counted",
     "study/sources/archive.py": "members are as large as the list of members says, which is counted",
     "study/sources/outgoing_check.py": "in parts of a size, and tables of the study's own folder",

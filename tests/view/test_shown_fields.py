@@ -134,7 +134,7 @@ def test_a_person_may_write_what_nobody_gave(browser, field, written, kept):
         entry
         == {
             "tone": None,
-            "topics": {"number": False, "labels": ["tax", "war", "health"]},
+            "topics": {"number": False, "spans": False, "labels": ["tax", "war", "health"]},
             "amount": {"number": True, "least": 0},
         }[field]
     )
