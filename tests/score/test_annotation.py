@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -164,7 +165,7 @@ def test_what_a_grid_varies_is_a_column_of_numbers():
 
 
 def test_covariates_keep_their_types():
-    told = {"distance": 0.25, "original": False, "flags": "lost labels: dole"}
+    told = {"distance": np.float64(0.25), "original": False, "flags": "lost labels: dole"}
     variants = {**VARIANTS, "s": replace(VARIANTS["s"], covariates=told)}
     made = Annotator(
         conditions=CONDITIONS,

@@ -108,9 +108,9 @@ def _texts(name: str, values: Iterable[str | None]) -> pl.Series:
 def _typed(name: str, values: Sequence[str | float | bool | None]) -> pl.Series:
     """Booleans as such, numbers as numbers, anything else as text."""
     kinds = set(map(type, values)) - {type(None)}
-    if kinds <= {bool}:
+    if all(issubclass(kind, bool) for kind in kinds):
         return pl.Series(name, values, dtype=pl.Boolean)
-    if kinds <= {bool, int, float}:
+    if all(issubclass(kind, int | float) for kind in kinds):  # NumPy's numbers are, too
         return pl.Series(name, values, dtype=pl.Float64, strict=False)
     return _texts(name, (None if value is None else str(value) for value in values))
 

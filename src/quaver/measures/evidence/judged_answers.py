@@ -94,7 +94,7 @@ class ModelAnswers:
     ) -> Iterator[Estimate]:
         """The share of rows of which something is so: of those, as `compliance` has it, without a label."""
         rows = self.calls if frame is None else frame
-        kept = {"item", self.group or "item", *by}
+        kept = dict.fromkeys(("item", self.group or "item", *by))
         label = pl.when(which).then(None).otherwise(pl.lit("other"))
         marked = rows.select(*kept, repeat=pl.int_range(pl.len()).over("item"), label=label)
         for others in at_once(self.take(compliance, marked, labels=None, by=by), together):

@@ -345,7 +345,8 @@ def vouched_parts(
 
 def _unlabelled(answers: ModelAnswers, columns: Sequence[str]) -> Estimate:
     """The share of items without any label, and what these have in common."""
-    firsts = [pl.col(name).first() for name in {*columns, answers.group or "item"} - {"item"}]
+    beside = dict.fromkeys((*columns, answers.group or "item"))
+    firsts = [pl.col(name).first() for name in beside if name != "item"]
     items = answers.calls.group_by("item", maintain_order=True).agg(
         pl.col("label").is_null().all(), (pl.col("status") == "refused").any().alias("refused"), *firsts
     )
@@ -367,7 +368,7 @@ def _unlabelled(answers: ModelAnswers, columns: Sequence[str]) -> Estimate:
 
 def _between_coders(answers: ModelAnswers, people: Sequence[str]) -> Estimate:
     """How often a coder's label is not the one that most of the others gave; ties of these do not count."""
-    named, rows = {"item", answers.group or "item"}, []
+    named, rows = dict.fromkeys(("item", answers.group or "item")), []
     for row in (
         answers.calls.unique("item", maintain_order=True).select(*named, *people).iter_rows(named=True)
     ):
