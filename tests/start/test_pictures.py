@@ -105,7 +105,7 @@ def test_pictures_from_an_archive_to_the_labelled_table(browser, tmp_path):
         walk.click("text=Next: the model")
         walk.at("model")
         walk.to_the_verdict()
-        walk.click("button:has-text('Label all texts')")
+        walk.click("button:has-text('Label all pictures')")
         walk.at("labels")
         if walk.page.locator("text=Label even though").count():
             walk.click("text=Label even though")

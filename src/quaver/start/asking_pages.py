@@ -11,6 +11,7 @@ from nicegui import ui
 
 from quaver.collect.run.progress import to_do_about
 from quaver.core.number_format import count, duration
+from quaver.report.page_words import capital
 from quaver.start.begun_check import BegunCheck
 from quaver.start.page_frame import (
     StepPage,
@@ -41,7 +42,9 @@ async def plan(page: StepPage) -> None:
     rows = len(begun.table.rows)
     page.title(
         "What will be asked?",
-        "Each text is asked about with paraphrases, with the labels in another order, and more than once.",
+        page.about(
+            "Each text is asked about with paraphrases, in other orders of the labels, and repeatedly."
+        ),
     )
 
     async def show() -> None:
@@ -94,7 +97,7 @@ async def _show_plan(page: StepPage, change: Any, prepared: Check, forecast: For
     asked = f"{forecast.items:,} {prepared.table.noun}s × {count(forecast.variants, 'prompt')}, repeated"
     time = "known after the first answers" if forecast.seconds is None else duration(forecast.seconds)
     rows = {
-        "Pictures" if prepared.table.images else "Texts": f"{drawn:,}{more}",
+        capital(f"{prepared.table.noun}s"): f"{drawn:,}{more}",
         "Questions": f"{asked}: {forecast.calls:,} answers",
         "Answered already": f"{forecast.stored:,}",
         "Price of the rest": cost_of(forecast, money),
@@ -103,7 +106,9 @@ async def _show_plan(page: StepPage, change: Any, prepared: Check, forecast: For
     }
     if by_hand:
         width = assumed_width(by_hand)
-        rows["With a gold label"] = f"{by_hand:,} texts: that of accuracy is at most {width:.2f} wide"
+        rows["With a gold label"] = (
+            f"{by_hand:,} {prepared.table.noun}s: that of accuracy is at most {width:.2f} wide"
+        )
     facts_table(("what", "how much"), rows.items())
     with ui.expansion("What each column is used for, and why"):
         taken = [(decision.role, decision.column, decision.why) for decision in prepared.taken]

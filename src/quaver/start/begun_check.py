@@ -206,6 +206,13 @@ class BegunCheck:
         return bool(self._source)
 
     @property
+    def noun(self) -> str:
+        """What a row of its table is: a text, or a picture."""
+        with suppress(QuaverError):  # of a study that was made on the command line
+            return self.found.noun
+        return "text"
+
+    @property
     def texts_file(self) -> Path | None:
         """The table of texts, also of a check that was made on the command line; None where there is none."""
         named: Any = self._source

@@ -71,7 +71,7 @@ class _Codebook:
             with ui.element("section"):
                 own = self.begun.options.get("instruction", "")
                 self.question = ui.textarea(
-                    label="Your question about each text", value=own, on_change=self._show
+                    label=self.page.about("Your question about each text"), value=own, on_change=self._show
                 )
                 self.question.props("outlined autogrow").classes("qv-wide")
                 with self.page.reporting():

@@ -69,8 +69,10 @@ class _Labelling:
     async def build(self) -> None:
         """The page."""
         self.page.title(
-            "Label all texts",
-            "Each text gets the most frequent label of the prompts that the check recommends.",
+            self.page.about("Label all texts"),
+            self.page.about(
+                "Each text gets the most frequent label of the prompts that the check recommends."
+            ),
         )
         self.error = ui.number(
             label="Largest share of wrong labels to accept, in %", min=0.1, max=50, step=0.5
@@ -86,7 +88,7 @@ class _Labelling:
         self.place = ui.element("div").classes("qv-place")
         self.page.command(self._typed())
         with self.place:
-            main_button("Prepare the labels of all texts", self._prepare)
+            main_button(self.page.about("Prepare the labels of all texts"), self._prepare)
         if self.made.is_file():
             await self._prepare()
 
@@ -139,7 +141,7 @@ class _Labelling:
         for name, choice in work.choices.items():
             each = f"{quoted(name)}: each" if name else "Each"
             asked = count(len(choice.variants), "prompt")
-            words("p", f"{each} text is asked about with {asked}: {choice.reason}.")
+            words("p", f"{each} {self.begun.noun} is asked about with {asked}: {choice.reason}.")
         if work.left_out:
             left_out = enumeration(map(quoted, work.left_out))
             words("p", f"No labels of {left_out}: the check says “do not use”.").classes("qv-doubt")
@@ -225,7 +227,7 @@ def _show_labelled(page: StepPage, labelled: Labelled) -> None:
     doubtful = labelled.table.filter(pl.col("needs_person").is_not_null())["item"].n_unique()
     if not doubtful:
         return
-    words("p", f"{count(doubtful, 'text')}: a person should look at them.").classes("qv-doubt")
+    words("p", f"{count(doubtful, page.begun.noun)}: a person should look at them.").classes("qv-doubt")
     where = labelled.study.source.positions.path or labelled.study.folder
     judge = "#/judge?what=items&sort=instability"
     other_button("Judge them in the viewer", lambda: open_viewer(page, Path(where), judge))

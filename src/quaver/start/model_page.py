@@ -16,7 +16,9 @@ from quaver.study.checking.check_options import CheckOptions
 async def model(page: StepPage) -> None:
     """The third step."""
     begun = page.begun
-    page.title("Which model should label your texts?", "Quaver found these models. It never shows a key.")
+    page.title(
+        page.about("Which model should label your texts?"), "Quaver found these models. It never shows a key."
+    )
     models = await page.do(found_models) or []
     chosen = (begun.options.get("model"), begun.options.get("base_url"))
     place = ui.element("div")

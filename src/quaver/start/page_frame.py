@@ -15,6 +15,7 @@ from nicegui.elements.mixins.text_element import TextElement
 from quaver.core.options import options_in
 from quaver.design.items.table_files import FORMATS
 from quaver.errors import QuaverError
+from quaver.report.page_words import of_items
 from quaver.start.asking_process import AskingProcesses
 from quaver.start.begun_check import BegunCheck, Here
 from quaver.study.checking.check_options import CheckOptions
@@ -149,6 +150,10 @@ class StepPage:
         heading(text)
         if lead:
             words("p", lead).classes("qv-lead")
+
+    def about(self, sentence: str) -> str:
+        """A sentence about texts, as it is about what the study's table holds."""
+        return of_items(sentence, self.begun.noun)
 
     def command(self, *lines: str) -> None:
         """The small print: what to type in a terminal for the same."""

@@ -72,11 +72,11 @@ def _show_next(page: StepPage, card: Card, *, unfinished: bool) -> None:
         await open_viewer(page, begun.folder)
 
     steps = {
-        "label": ("Label all texts", lambda: page.go("labels")),
+        "label": (page.about("Label all texts"), lambda: page.go("labels")),
         "prompts": ("Ask more prompts", more),
-        "texts": ("Ask about more texts", lambda: page.go("plan")),
+        "texts": (page.about("Ask about more texts"), lambda: page.go("plan")),
         "codebook": ("Edit the codebook and ask again", edit),
-        "judge": ("Judge texts by hand", judge),
+        "judge": (page.about("Judge texts by hand"), judge),
         "run": ("Go on asking", lambda: page.go("run")),
         "reader": ("Read the answers with another evaluator", lambda: page.go("plan")),
     }
