@@ -46,6 +46,7 @@ def test_words_are_marked_and_become_gold(browser, study):
         page.get_by_role("button", name="Remove place: Ada").wait_for(state="detached")
         page.reload()
         page.get_by_role("button", name="Remove Person: Babbage").wait_for()
+        assert page.locator(".span-field mark").all_text_contents() == ["Babbage"], "marked below its words"
         page.get_by_role("button", name="Next", exact=True).click()
         page.get_by_text("2 of 2", exact=True).wait_for()
         page.get_by_role("button", name="Nothing to mark").click()

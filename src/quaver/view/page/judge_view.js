@@ -137,7 +137,7 @@ export class JudgeView {
       made("article", {class: "judged"},
         made("p", {class: "soft"}, "Item ", made("b", {}, one.item), this.what === "items" ? null : ` · ${columnWords(answer.column, design)}`),
         ...parts.shown(answer.item?.media),
-        answer.item?.text ? made("div", {}, made("h2", {}, "The text"), this.spans ? this.spans.area : parts.longText(answer.item.text, {attributes: {class: "item-whole"}})) : null,
+        answer.item?.text ? made("div", {}, made("h2", {}, "The text"), this.spans ? this.spans.field : parts.longText(answer.item.text, {attributes: {class: "item-whole"}})) : null,
         ...read,
         prompt.length ? made("details", {open: !answer.item?.text}, made("summary", {}, "The prompt as it was sent"), ...parts.prompt(prompt, null)) : null),
       made("aside", {class: "verdict-side", "aria-label": "Your judgement"}, labels ? made("h3", {}, "The right label") : null, labels, this.form.element),

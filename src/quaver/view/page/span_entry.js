@@ -1,5 +1,6 @@
 // Spans by hand: words are selected in the text, a label is pressed for them, and each can be removed again.
 
+import { chipClass } from "./colours.js";
 import { button, cut, fill, made } from "./elements.js";
 
 const NOTHING = "[]";
@@ -26,7 +27,10 @@ export class SpanEntry {
   constructor(text, codes, legend, act) {
     Object.assign(this, {characters: [...text], codes, legend, act, spans: [], isNothing: false});
     // No browser moves a caret through what is readonly, so nobody could select words with the keyboard.
-    this.area = made("textarea", {"aria-readonly": "true", class: "item-whole", rows: "10", "aria-label": "The text: select words, then press a label", value: text, onbeforeinput: (event) => event.preventDefault(), oninput: () => { this.area.value = text; }});
+    this.area = made("textarea", {"aria-readonly": "true", class: "item-whole", rows: "10", "aria-label": "The text: select words, then press a label", value: text, onbeforeinput: (event) => event.preventDefault(), oninput: () => { this.area.value = text; }, onscroll: () => this.#follow()});
+    this.area.setSelectionRange(0, 0); // a new field's caret stands at its end, and the focus would scroll there
+    this.below = made("div", {class: "item-whole", "aria-hidden": "true"}); // the same words, marked; the field above it shows no background
+    this.field = made("div", {class: "span-field"}, this.below, this.area);
     this.hint = made("p", {class: "soft", role: "status"});
     this.list = made("ul", {class: "marks"});
     this.nothing = button("Nothing to mark", () => this.act(this.isNothing ? null : NOTHING));
@@ -45,6 +49,24 @@ export class SpanEntry {
       return made("li", {}, this.legend.labelChip(span.code), ` ${words} `, button("Remove", () => this.#remove(span), {class: "link", "aria-label": `Remove ${this.legend.labelName(span.code)}: ${words}`}));
     };
     fill(this.list, ...this.spans.map(row));
+    fill(this.below, ...this.#stretches(), "\n");
+    this.#follow();
+  }
+
+  /** The text in stretches that are marked alike, each in the colour of the label that was given it last. */
+  #stretches() {
+    const edges = [0, ...this.spans.flatMap(({start, end}) => [start, end]), this.characters.length];
+    const places = [...new Set(edges)].sort((a, b) => a - b);
+    return places.slice(1).map((end, at) => {
+      const words = this.characters.slice(places[at], end).join("").replace(/\r\n?/g, "\n");
+      const span = this.spans.findLast((one) => one.start <= places[at] && end <= one.end);
+      return span ? made("mark", {class: chipClass(this.legend.placeOf(this.legend.codeOf(span.code)) ?? 0)}, words) : words;
+    });
+  }
+
+  /** The marks stand below their words however the field is scrolled. */
+  #follow() {
+    this.below.scrollTop = this.area.scrollTop;
   }
 
   /** Give the selected words a label. */
