@@ -68,6 +68,7 @@ class _Labelling:
 
     async def build(self) -> None:
         """The page."""
+        await self.page.do(lambda: self.begun.noun)
         self.page.title(
             self.page.about("Label all texts"),
             self.page.about(

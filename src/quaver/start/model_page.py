@@ -16,6 +16,7 @@ from quaver.study.checking.check_options import CheckOptions
 async def model(page: StepPage) -> None:
     """The third step."""
     begun = page.begun
+    await page.do(lambda: begun.noun)
     page.title(
         page.about("Which model should label your texts?"), "Quaver found these models. It never shows a key."
     )

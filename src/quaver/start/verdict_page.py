@@ -39,6 +39,7 @@ async def verdict(page: StepPage) -> None:
         other_button("To the run", lambda: page.go("run"))
         return
     card, now = judgement
+    await page.do(lambda: page.begun.noun)
     with place:
         _show_card(card)
         _show_next(page, card, unfinished=now.answered < now.total)
