@@ -21,6 +21,8 @@ from itertools import product
 from pathlib import Path
 from shutil import copytree, rmtree
 
+from tests.samples import drawn
+
 _ROOT = Path(__file__).parents[1]
 _TIMES = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)?)?")
 _TOUCHING = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate", "os.link", "open")
@@ -28,17 +30,17 @@ _PICTURE = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9" width="9" 
 _WAYS = {"killed": None, "full": errno.ENOSPC, "read-only": errno.EROFS}
 
 
-def interruptions(scenario, folder, most, seed=""):
+def interruptions(scenario, folder, most, seed="", parts=1):
     """What came of interrupting a scenario's command in each way at up to so many of its changes.
 
-    They are spread evenly, or drawn with a seed.
+    They are spread evenly, or drawn with a seed; a part of all ways at all of them is taken, another each day.
 
     Returns:
         ``whole``: what is there after it ran whole; ``changes``: how many changes that took; ``wrong``: for
         each way and change at which it was interrupted and then came out differently, how.
     """
     done = subprocess.run(
-        [sys.executable, "-m", "tests.interrupted", scenario, str(folder), str(most), str(seed)],
+        [sys.executable, "-m", "tests.interrupted", scenario, str(folder), str(most), str(seed), str(parts)],
         cwd=_ROOT,
         capture_output=True,
         text=True,
@@ -167,7 +169,7 @@ def _code():
 
 def _main():
     code = _code()
-    name, home, most, seed = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+    name, home, most, seed, parts = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:]
     used = ("study.labelling.labelling", "study.study_report", "bundles.packing", "start.begun_check")
     for module in (
         *(f"quaver.{one}" for one in used),
@@ -213,7 +215,8 @@ def _main():
     moments = sorted({round(one * (changes - 1) / max(1, most - 1)) for one in range(most)})
     if seed:
         moments = sorted(random.Random(seed).sample(range(changes), min(most, changes)))
-    for way, moment in product(_WAYS, moments):
+    places = drawn(product(_WAYS, moments), int(parts), len(name))
+    for way, moment in places:
         rmtree(folder)
         copytree(start, folder)
         place = f"{way} at {moment}"
@@ -246,7 +249,7 @@ def _main():
         if twice > getattr(scenario, "IN_FLIGHT", 0):
             wrong[place] = f"{twice} calls more than without an interruption"
     assert _code() == code, "the code changed while its commands were interrupted"
-    found = {"whole": kept, "changes": changes, "points": len(moments), "wrong": wrong}
+    found = {"whole": kept, "changes": changes, "points": len(places), "wrong": wrong}
     print(json.dumps(found | {"words": sorted(words)}))
 
 

@@ -25,6 +25,7 @@ import polars as pl
 from ruamel.yaml import YAML
 from tests.bundles.leaf_studies import BUNDLES
 from tests.damage import repacked
+from tests.samples import drawn
 
 from quaver.bundles import verification
 from quaver.bundles.derived_files import estimate_differences, file_difference
@@ -340,7 +341,7 @@ def outcome(path):
         return "differs"
 
 
-def changed_values(bundle, home, seed=1, most=None, *, derived=True, told=lambda *_: None):
+def changed_values(bundle, home, seed=1, most=None, *, parts=1, derived=True, told=lambda *_: None):
     """Change values of a bundle one by one.
 
     Args:
@@ -348,6 +349,7 @@ def changed_values(bundle, home, seed=1, most=None, *, derived=True, told=lambda
         home: An empty folder.
         seed: Draws which, and to what.
         most: Values of each kind of place; all if left out.
+        parts: Of the kinds of place in a file one of so many is changed, another each day.
         derived: Whether to change files, too, that follow from the others.
         told: Is given each file's name when it is done, and the counts so far.
 
@@ -366,7 +368,7 @@ def changed_values(bundle, home, seed=1, most=None, *, derived=True, told=lambda
             kinds = {}
             for place in values.places:
                 kinds.setdefault(values.kind(place), []).append(place)
-            for kind, own in kinds.items():
+            for kind, own in drawn(kinds.items(), parts, len(name)):
                 some = own if most is None or len(own) <= most else draw.sample(own, most)
                 for place in some:
                     case = home / "case"

@@ -14,10 +14,10 @@ PAGE = (Path(__file__).parents[2] / "docs" / "bundle.md").read_text(encoding="ut
 
 @pytest.mark.parametrize("name", BUNDLES)
 def test_a_changed_value_is_found_or_listed(name, tmp_path):
-    """One value of each kind of place in every file from which others follow."""
-    ends = changed_values(BUNDLES[name](tmp_path / "study"), tmp_path, most=1, derived=False)
+    """One value of a fourth of the kinds of place, others each day, in each file from which others follow."""
+    ends = changed_values(BUNDLES[name](tmp_path / "study"), tmp_path, most=1, parts=4, derived=False)
     passed = [kind for kind, end in ends if end == "holds"]
-    assert ends.total() > 100
+    assert ends.total() > 15
     assert [kind for kind in passed if not re.fullmatch("|".join(PASSING), kind)] == []
 
 

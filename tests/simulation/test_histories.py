@@ -1,4 +1,4 @@
-"""A hundred simulated histories, others each day; ``make simulate SEEDS=10000`` lives through more."""
+"""Thirty simulated histories, others each day; ``make simulate SEEDS=10000`` lives through more."""
 
 import pytest
 from tests.samples import SEED
@@ -11,7 +11,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:coroutine:RuntimeWarning", "ignore::ResourceWarning"),
 ]
 
-_MANY, _TOGETHER = 100, 25
+_MANY, _TOGETHER = 30, 15
 _FIRST = SEED % 1000 * _MANY
 
 
