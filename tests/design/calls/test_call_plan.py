@@ -54,12 +54,6 @@ def calls(asked, identity="weights", model="m"):
     return [call for request in plan(asked, identity).requests(model) for call in request.calls]
 
 
-def keys(asked, identity="weights"):
-    found = [call.key for call in calls(asked, identity)]
-    assert len(set(found)) == len(found), "every call has a key of its own"
-    return set(found)
-
-
 # ----------------------------------------------------------------------------- order
 
 
@@ -175,33 +169,7 @@ def with_decoding(decoding):
     return experiment(["one", "two"], BASE.variants, [decoding], 2)
 
 
-def test_the_identity_of_the_model_decides_and_its_name_does_not():
-    assert not keys(BASE, "weights") & keys(BASE, "other weights")
-    renamed = experiment(["one", "two"], BASE.variants, repeats=2, models=["n"])
-    assert {call.key for call in calls(renamed, model="n")} == keys(BASE)
-
-
-def test_the_seed_decides_where_something_is_drawn():
-    assert not keys(with_decoding(DRAWN)) & keys(with_decoding(replace(DRAWN, seed=2)))
-    assert keys(BASE) == keys(with_decoding(replace(GREEDY, seed=2)))
-
-
-def test_more_items_variants_decodings_and_repeats_keep_the_keys():
-    wider = experiment(
-        ["zero", "two", "one"],
-        [variant("c", postfix="Say it."), *BASE.variants[::-1]],
-        [DRAWN, GREEDY],
-        repeats=3,
-    )
-    assert keys(BASE) < keys(wider)
-
-
 # ----------------------------------------------------------------------------- twins
-
-
-def test_decodings_that_differ_in_name_alone_are_asked_apart():
-    asked = experiment(["one"], [variant("a")], [GREEDY, replace(GREEDY, name="again", seed=7)], 2)
-    assert len(keys(asked)) == 4
 
 
 def test_models_that_serve_the_same_are_asked_apart():
@@ -248,23 +216,6 @@ def test_what_is_stored_is_left_out_and_nothing_else():
     assert [call for request in left for call in request.calls] == [
         call for call in every[0].calls if call.key not in stored
     ]
-
-
-@given(st.sets(st.integers(0, 7)))
-def test_every_call_keeps_its_seed_however_its_group_is_split(done):
-    asked = experiment(["one"], [variant("a")], [DRAWN], repeats=8)
-
-    def seeds(requests):
-        return {
-            call.repeat: request.seed + place
-            for request in requests
-            for place, call in enumerate(request.calls)
-        }
-
-    whole = seeds(plan(asked).requests("m"))
-    stored = {call.key for call in calls(asked) if call.repeat in done}
-    left = seeds(plan(asked).requests("m", lambda _: stored))
-    assert left == {repeat: seed for repeat, seed in whole.items() if repeat not in done}
 
 
 def test_seeds_differ_between_prompts_and_fit_an_engine():

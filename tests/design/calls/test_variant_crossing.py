@@ -156,11 +156,8 @@ def test_a_sample_is_seeded_keeps_the_first_and_the_order(tmp_path):
     (note,) = made.notes
     assert "4 of 6 variants" in note
     assert "3 others" in note
-
-
-def test_a_sample_of_all_is_all(tmp_path):
-    made = study(tmp_path, sample=6)
-    assert (len(made.variants), made.notes) == (6, [])
+    whole = study(tmp_path, sample=6)
+    assert (len(whole.variants), whole.notes) == (6, [])
 
 
 def test_scores_cannot_be_asked_for_where_labels_alone_may_be_written(tmp_path):

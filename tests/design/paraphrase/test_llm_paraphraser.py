@@ -113,21 +113,36 @@ def test_echoes_duplicates_and_cut_off_answers_are_asked_for_again():
     assert [seed - seeds[0] for seed in seeds] == [0, 2, 4, 5]  # no seed is used twice
 
 
-def test_an_answer_cut_off_is_no_paraphrase():
-    draft = Draft(ORIGINAL)
+def test_an_answer_cut_off_is_no_paraphrase_unless_it_is_to_be_kept():
+    cut_off = Says("Is it", finish="length")
     with pytest.raises(ModelError, match="0 of 1 paraphrases") as raised:
-        Llm(model="any", k=1, tries=2).reword(context(), draft, Work(Says("Is it", finish="length")))
+        Llm(model="any", k=1, tries=2).reword(context(), Draft(ORIGINAL), Work(cut_off))
     assert "2 cut off" in str(raised.value)
-
-
-def test_one_that_is_kept_although_it_is_cut_off_says_so():
-    draft = Draft(ORIGINAL)
     engine = Llm(model="any", k=1, tries=2, cut_off="keep")
-    found = engine.reword(context(), draft, Work(Says("Is it", finish="length")))
-    assert [(one.text, one.covariates["cut_off"]) for one in found] == [("Is it", True)]
-    whole = engine.reword(context(), Draft(ORIGINAL), Work(Says("Is it?")))
-    assert "cut_off" not in whole[0].covariates
-    assert "cut_off" not in Llm(model="any").asked()  # what older studies keep stays theirs
+    (kept,) = engine.reword(context(), Draft(ORIGINAL), Work(cut_off))
+    assert (kept.text, kept.covariates["cut_off"]) == ("Is it", True)
+    (whole,) = engine.reword(context(), Draft(ORIGINAL), Work(Says("Is it?")))
+    assert "cut_off" not in whole.covariates
+
+
+@pytest.mark.parametrize(
+    ("said", "paraphrase"),
+    [
+        ("Is it good?", "Is it good?"),
+        ('"Is it good?"', "Is it good?"),
+        ("1. Is it good?\n2. Is it fine?", "Is it good?"),
+        ("- **Is it good?**", "Is it good?"),
+        ("New instruction: Is it good?", "Is it good?"),
+        ("Sure! Here is a reworded version:\n\n“Is it good?”", "Is it good?"),
+        ("Here is another wording: Is it good?", "Is it good?"),
+        ("<think>Good or\nbad.</think>\nIs it good?", "Is it good?"),
+        ('Say "good" or "bad"', 'Say "good" or "bad"'),
+        ("Here are two options: good or bad?", "Here are two options: good or bad?"),
+    ],
+)
+def test_what_models_put_around_a_paraphrase_is_taken_away(said, paraphrase):
+    assert cleaned(said, "Good or bad?") == paraphrase
+    assert cleaned("\nGood?\n\nOr bad?\n", "Good?\nBad?") == "Good?\n\nOr bad?", "of several lines"
 
 
 def test_more_paraphrases_later_cost_only_those():
@@ -148,29 +163,6 @@ def test_what_a_model_writes_is_no_template_but_for_the_originals_placeholders()
     text = render(one.text, {"item": {"name": "Ann", "secret": "no"}}, where="here")
     assert "Ann {{ item.secret }}?" in text
     assert text.startswith("{% for")
-
-
-@pytest.mark.parametrize(
-    ("said", "paraphrase"),
-    [
-        ("Is it good?", "Is it good?"),
-        ('"Is it good?"', "Is it good?"),
-        ("1. Is it good?\n2. Is it fine?", "Is it good?"),
-        ("- **Is it good?**", "Is it good?"),
-        ("New instruction: Is it good?", "Is it good?"),
-        ("Sure! Here is a reworded version:\n\n“Is it good?”", "Is it good?"),
-        ("Here is another wording: Is it good?", "Is it good?"),
-        ("<think>Good or\nbad.</think>\nIs it good?", "Is it good?"),
-        ('Say "good" or "bad"', 'Say "good" or "bad"'),
-        ("Here are two options: good or bad?", "Here are two options: good or bad?"),
-    ],
-)
-def test_what_models_put_around_a_paraphrase_is_taken_away(said, paraphrase):
-    assert cleaned(said, "Good or bad?") == paraphrase
-
-
-def test_a_paraphrase_of_several_lines_keeps_them():
-    assert cleaned("\nGood?\n\nOr bad?\n", "Good?\nBad?") == "Good?\n\nOr bad?"
 
 
 @pytest.mark.parametrize(

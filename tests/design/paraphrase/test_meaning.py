@@ -21,35 +21,24 @@ PROMPT = Variant(
 )
 
 
-def level(name, text):
-    return LevelOfFactor(name, lambda variant: replace(variant, instruction=text))
-
-
-def reworded(text):
-    levels = [level(ORIGINAL, PROMPT.instruction), level("w", text)]
-    return with_meaning(levels, PROMPT, LABELS)[1]
-
-
-def test_the_original_is_marked():
-    (first,) = with_meaning([level(ORIGINAL, PROMPT.instruction)], PROMPT, LABELS)
-    assert first.covariates == {"original": True, "flagged": False}
-
-
-def test_what_survived_is_not_flagged():
-    kept = reworded("Say of {{ item.name }}: Positive or negative?")
-    assert kept.covariates == {"original": False, "flagged": False}
-
-
 @pytest.mark.parametrize(
     ("text", "flag"),
     [
+        ("Say of {{ item.name }}: Positive or negative?", ""),
         ("Is {{ item.name }} positive?", "lost labels: negative"),
         ("Is it positive or negative?", "lost placeholders: {{ item.name }}"),
         ("Is it good?", "lost placeholders: {{ item.name }}; lost labels: positive, negative"),
     ],
 )
 def test_what_was_lost_is_flagged(text, flag):
-    assert reworded(text).covariates == {"original": False, "flagged": True, "flags": flag}
+    levels = [
+        LevelOfFactor(name, lambda variant, said=said: replace(variant, instruction=said))
+        for name, said in ((ORIGINAL, PROMPT.instruction), ("w", text))
+    ]
+    original, reworded = with_meaning(levels, PROMPT, LABELS)
+    assert original.covariates == {"original": True, "flagged": False}
+    flagged = {"original": False, "flagged": bool(flag)}
+    assert reworded.covariates == (flagged | {"flags": flag} if flag else flagged)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quaver.core.records import Label, LabelSet, Variant
-from quaver.design.paraphrase.meaning import escaped, label_names, lost, placeholders
+from quaver.design.paraphrase.meaning import label_names, lost, placeholders
 from quaver.design.paraphrase.paraphraser import Draft, NoWork, PromptContext
 from quaver.design.paraphrase.surface_paraphraser import Surface, edits
 
@@ -87,11 +87,3 @@ def test_politeness_comes_and_goes():
     (_, _, before), (_, _, behind) = edits("politeness", "Say yes.", [(0, 8)])
     assert before == ("Please: say", "Could you tell me: say")
     assert behind[0] == " Thank you."
-
-
-def test_short_names_are_names_in_their_own_case_only():
-    assert lost("A or B, a dog", "a or b, A dog", ["A", "B"]) == {"labels": ["B"]}
-
-
-def test_text_of_a_model_is_escaped_but_for_the_placeholders_it_was_given():
-    assert escaped("{{ x }}{# y #}", "Is {{ x }}?") == "{{ x }}{{ '{#' }} y #}"

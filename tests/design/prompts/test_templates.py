@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from quaver.core.records import Item, Label, LabelSet, Variant
 from quaver.design.prompts.rendering import PromptWriter, item_text
-from quaver.design.prompts.templates import check, names_in, render
-from quaver.errors import ItemError, QuaverError, SpecError
+from quaver.design.prompts.templates import check, render
+from quaver.errors import ItemError, QuaverError
 
 ATTACKS = {
     "class": "{{ ''.__class__.__mro__ }}",
@@ -110,9 +110,6 @@ def test_a_column_named_like_a_method_is_the_column():
     template = "{{ item.values }}{{ item.items }}{{ item['get'] }}{{ item['a b'] }}"
     assert render(template, {"item": row}, where="") == "vigspaced"
     assert item_text(template, Item("1", row)) == "vigspaced"
-
-
-def test_a_column_named_item_is_the_column():
     assert item_text("{{ item }}", Item("1", {"item": "chair"})) == "chair"
 
 
@@ -138,16 +135,6 @@ def test_labels_and_answers_can_be_written_out():
     assert prompt.messages[0].content.split("; ")[0] == "T: a=Alpha=The first.;b=Beta="
     assert prompt.messages[0].content.endswith("1 or 2.")
     assert len(prompt.messages) == 1
-
-
-def test_names_in_a_template():
-    assert names_in("{{ a }} {% for b in c %}{{ b }}{{ d.e }}{% endfor %}") == {"a", "c", "d"}
-
-
-def test_reading_says_which_line():
-    with pytest.raises(SpecError) as caught:
-        check("one\n{{ two\nthree", ["two"], where="prompt.layout")
-    assert "{{" in str(caught.value)
 
 
 def test_labels_that_hold_a_comma_are_listed_in_quotation_marks():

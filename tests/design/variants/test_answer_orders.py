@@ -43,10 +43,7 @@ def test_sampled_orders_are_distinct_and_follow_the_seed(size, n):
     assert found == orders("sampled", n, size)
     assert next(iter(found)) == "original"
     assert set(found.values()) <= {"".join(order) for order in permutations("abcdefgh"[:size])}
-
-
-def test_another_seed_samples_others():
-    assert orders("sampled", 5, 8) != orders("sampled", 5, 8, seed=2)
+    assert size == 3 or found != orders("sampled", n, size, seed=2)
 
 
 @pytest.mark.parametrize(
@@ -130,24 +127,16 @@ def test_own_answers_are_the_original_unless_a_name_is_the_same():
     assert [one.factors["label_name"] for one in without] == ["name", "letter"]
 
 
-@pytest.mark.parametrize(
-    ("name", "problem"),
-    [
-        ("synonym 2", "labels have no such name"),
-        ("nickname", "labels have no such name"),
-        ("synonym 0", "labels have no such name"),
-    ],
-)
-def test_a_name_that_labels_do_not_have(name, problem):
-    with pytest.raises(SpecError, match=problem) as caught:
+@pytest.mark.parametrize("name", ["synonym 2", "nickname", "synonym 0"])
+def test_a_name_that_labels_do_not_have(name):
+    with pytest.raises(SpecError, match="labels have no such name") as caught:
         variants_of({"use": "label_names", "names": [name]})
     assert str(caught.value.where).startswith("variants[0]")
 
 
 def test_more_labels_than_letters():
     labels = LabelSet(tuple(Label(str(n), str(n)) for n in range(27)))
-    prompt = Variant(
-        "", {}, "", "{{ text }}", "{{ text }}", "?", "", {label: label for label in labels.codes}
-    )
+    answers = dict.fromkeys(labels.codes, "")
+    prompt = Variant("", {}, "", "{{ text }}", "{{ text }}", "?", "", answers)
     with pytest.raises(SpecError, match="no such name"):
         label_names(PromptContext(prompt, labels, 1), names=["letter"])

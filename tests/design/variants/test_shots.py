@@ -37,30 +37,25 @@ def test_labels_are_balanced_and_fewer_are_the_beginning_of_more(k, seed):
     assert examples == drawn(context(), 30, seed)[:k]
 
 
-def test_another_seed_draws_others():
-    assert len({tuple(one.id for one in drawn(context(), 3, seed)) for seed in range(10)}) > 5
+def test_draws_are_levels():
+    levels = shots(context(), k=[0, 2], draws=3)
+    assert [level.name for level in levels] == ["0-shot", "2-shot 1", "2-shot 2", "2-shot 3"]
+    assert len({str(level.origin["examples"]) for level in levels}) == 4
 
 
 def test_no_example_has_the_text_of_a_sampled_item_or_of_another_example():
     sample = tuple(Item(f"s{n}", {"text": f"  TEXT  {n}. "}) for n in range(27))
-    twins = [Item("twin", {"text": "text 28."}, "pos"), *SPARE]
+    odd = [Item("no gold", {"text": "B."}), Item("no text", {"text": " "}, "pos")]
+    twins = [*odd, Item("twin", {"text": "text 28."}, "pos"), *SPARE]
     examples = drawn(context(twins, sample), 3, 5)
     assert sorted(one.fields["text"].casefold() for one in examples) == ["text 27.", "text 28.", "text 29."]
     with pytest.raises(SpecError, match="fewer examples"):
         drawn(context(twins, sample), 4, 5)
-
-
-def test_every_text_template_counts_as_a_text():
     sample = (Item("s", {"text": "A.", "title": "One"}),)
     spare = [Item("x", {"text": "B.", "title": "One"}, code) for code in LABELS.codes]
     spare += [Item("y", {"text": f"C{code}.", "title": code}, code) for code in LABELS.codes]
     both = PromptContext(PROMPT, LABELS, 1, spare, sample=sample, texts=("{{ text }}", "{{ title }}"))
-    assert {one.id for one in drawn(both, 3, 1)} == {"y"}
-
-
-def test_items_without_gold_or_text_are_no_examples():
-    spare = [Item("x", {"text": "B."}), Item("y", {"text": " "}, "pos"), *SPARE[:3]]
-    assert {one.id for one in drawn(context(spare), 3, 1)} == {"0", "1", "2"}
+    assert {one.id for one in drawn(both, 3, 1)} == {"y"}, "every text template counts as a text"
 
 
 @pytest.mark.parametrize(
@@ -76,12 +71,6 @@ def test_fewer_examples_than_asked_for(spare, expected, found):
         shots(context(spare), k=3)
     assert expected in str(caught.value.expected)
     assert found in str(caught.value.found)
-
-
-def test_draws_are_levels():
-    levels = shots(context(), k=[0, 2], draws=3)
-    assert [level.name for level in levels] == ["0-shot", "2-shot 1", "2-shot 2", "2-shot 3"]
-    assert len({str(level.origin["examples"]) for level in levels}) == 4
 
 
 # --------------------------------------------------------------------- in a study
@@ -152,13 +141,6 @@ def test_turns_are_the_layout_filled_with_each_example(tmp_path):
     assert messages(made, "shots=0-shot")[1:] == [last]
 
 
-def test_examples_inside_the_message(tmp_path):
-    made = study(tmp_path, TABLE | {"place": "message"}, layout="{{ text }}\n{{ instruction }}")
-    written_out = [f"{text}\nAnswer: {label}" for text, label in shown(made)]
-    last = f"{made.items[0].fields['text']}\nGood or bad?"
-    assert messages(made, "shots=2-shot") == [("user", "\n\n".join([*written_out, last]))]
-
-
 def test_a_layout_may_say_how_examples_are_written(tmp_path):
     layout = (
         "{% for one in examples %}<{{ one.text }}|{{ one.answer }}|{{ one.label }}>{% endfor %}{{ text }}"
@@ -188,15 +170,13 @@ def test_examples_cross_with_formats(tmp_path):
     assert found[1] == ("assistant", digits["answers"][shown(made)[0][1]])
 
 
-def test_a_function_sees_the_examples_with_the_question(tmp_path):
-    made = study(tmp_path, TABLE)
-    writer = PromptWriter(made.variants[1], made.labels)
-    prompt = writer.write(made.items[0], "T")
-    examples, _, question = str(prompt.question).rpartition("\n\n")
-    assert examples == "\n\n".join(f"{text}\nAnswer: {label}" for text, label in shown(made))
-    assert question.splitlines() == ["Good or bad?", "positive or negative?"]
-
-
-def test_examples_decide_the_fingerprint(tmp_path):
-    one, other = (study(tmp_path, {"use": "shots", "k": k}) for k in (2, 3))
-    assert fingerprint(one, {}) != fingerprint(other, {})
+def test_examples_inside_the_message(tmp_path):
+    made = study(tmp_path, TABLE | {"place": "message"}, layout="{{ text }}\n{{ instruction }}")
+    written_out = [f"{text}\nAnswer: {label}" for text, label in shown(made)]
+    last = f"{made.items[0].fields['text']}\nGood or bad?"
+    assert messages(made, "shots=2-shot") == [("user", "\n\n".join([*written_out, last]))]
+    plain = study(tmp_path, TABLE)
+    prompt = PromptWriter(plain.variants[1], plain.labels).write(plain.items[0], "T")
+    asked = "Good or bad?\npositive or negative?"
+    assert str(prompt.question) == "\n\n".join([*written_out, asked]), "as a function sees them"
+    assert fingerprint(made, {}) != fingerprint(study(tmp_path, {"use": "shots", "k": 3}), {})

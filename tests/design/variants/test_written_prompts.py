@@ -65,12 +65,6 @@ def test_what_is_added_crosses_with_paraphrases_names_and_orders_in_either_order
         assert shown == ["A: It is liked.", "B: It is not.", "A: positive, B: negative."]
 
 
-def test_the_same_examples_whatever_they_are_crossed_with():
-    shot = prompts(simple={}, shot={"examples": 2})
-    found = {tuple(one.id for one in variant.examples) for variant in variants_of(shot, REWORD)}
-    assert len(found) == 2  # none, and those
-
-
 def test_examples_stand_first_wherever_the_question_goes():
     shots = {"use": "shots", "k": [1], "place": "message"}
     moved = prompts(after={}, before={"layout": "{{ question }}\n\n{{ text }}"})
@@ -111,8 +105,5 @@ def test_bad_input_is_one_clear_error(prompt, error, message):
     with pytest.raises(error) as caught:
         made()
     assert message in str(caught.value)
-
-
-def test_labels_of_fields_are_not_defined_by_a_prompt():
     with pytest.raises(SpecError, match="no labels to define"):
         written(PromptContext(PROMPT, LabelSet(()), 1), prompts={"d": WrittenPrompt(definitions=True)})

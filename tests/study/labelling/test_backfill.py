@@ -28,7 +28,7 @@ def texts(tmp_path, monkeypatch):
     return written(tmp_path)
 
 
-def test_only_texts_without_a_label_are_asked_about_and_their_labels_are_marked(texts):
+def test_only_texts_without_a_label_are_asked_about_once_and_their_labels_are_marked(texts):
     found = labelled(texts, first, backfill=second, anyway=True)
     rows = {row["id"]: row for row in pl.read_csv(texts).to_dicts()}
     table = {row["item"]: row for row in found.table.to_dicts()}
@@ -47,14 +47,18 @@ def test_only_texts_without_a_label_are_asked_about_and_their_labels_are_marked(
             assert (row["label"], row["labelled_by"]) == (truth(text), "second")
             assert "not judged" in row["needs_person"]
     assert str(len(refused)) in dict(found.notes)["Second model"]
-
-
-def test_what_the_second_model_said_is_not_asked_again(texts):
-    labelled(texts, first, backfill=second, anyway=True)
     asked = len(ASKED)
     again = labelled(texts, first, backfill=second, anyway=True)
     assert len(ASKED) == asked
     assert "second" in set(again.table["labelled_by"])
+    with pytest.raises(QuaverError, match="provider"):
+        labelled(texts, first, backfill="nobody/model", anyway=True)
+
+
+def test_where_every_text_has_a_label_no_second_model_is_asked(texts):
+    found = labelled(texts, backfill=second)
+    assert not ASKED
+    assert "Second model" not in dict(found.notes)
 
 
 def test_the_study_file_may_name_the_second_model(texts):
@@ -81,12 +85,6 @@ def test_the_study_file_may_name_the_second_model(texts):
     assert "other was asked" in dict(found.notes)["Second model"]
 
 
-def test_where_every_text_has_a_label_no_second_model_is_asked(texts):
-    found = labelled(texts, backfill=second)
-    assert not ASKED
-    assert "Second model" not in dict(found.notes)
-
-
 def test_shares_are_corrected_with_the_labels_that_are_given(texts):
     """A label of which the first model gives none has the share that the second model and people see."""
 
@@ -100,8 +98,3 @@ def test_shares_are_corrected_with_the_labels_that_are_given(texts):
     shares = {one.cell["label"]: one for one in found.study.estimates(["corrected_share"])}
     true = sum(truth(text) == "none" for text in pl.read_csv(texts)["tweet"]) / 300
     assert shares["none"].value == pytest.approx(true, abs=0.05)
-
-
-def test_a_second_model_that_is_no_model_is_one_clear_error(texts):
-    with pytest.raises(QuaverError, match="provider"):
-        labelled(texts, first, backfill="nobody/model", anyway=True)

@@ -1,8 +1,6 @@
 """The labelled copy of a table, in each format: what was there stays, and each label stands in its row."""
 
-import csv
 import gzip
-import json
 import sys
 import zipfile
 
@@ -29,67 +27,59 @@ def labelled(path, labels, **written):
     return target
 
 
-@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"])
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_csv_keeps_its_quotes_lines_and_byte_order_mark(tmp_path, start, end):
-    lines = ['id;"text";n', '1;"two', 'lines, and ""quotes""";01.50', "", "2; plain ;", '3;=1+1;"x"']
-    path = tmp_path / "t.csv"
-    path.write_bytes(start + end.join(lines).encode() + end.encode())
-    found = labelled(path, ["a;b", None, "=2"], separator=";")
-    expected = ['id;"text";n;label', '1;"two', 'lines, and ""quotes""";01.50;"a;b"', "", '2; plain ;;""']
-    assert found.read_bytes() == start + end.join([*expected, '3;=1+1;"x";\'=2', ""]).encode()
-
-
-def test_a_last_line_without_an_end_gets_its_label_too(tmp_path):
-    path = tmp_path / "t.tsv"
-    path.write_text("text\tn\none\t1\ntwo\t2", encoding="utf-8")
-    assert labelled(path, ["a", "b"]).read_text() == "text\tn\tlabel\none\t1\ta\ntwo\t2\tb"
-
-
-def test_csv_in_another_encoding(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_bytes("text\ncafé\n".encode("cp1252"))
-    assert labelled(path, ["é"], encoding="cp1252").read_bytes() == "text,label\ncafé,é\n".encode("cp1252")
-
-
-def test_json_lines_keep_their_spelling(tmp_path):
-    path = tmp_path / "t.jsonl"
-    path.write_text(
-        '{"text": "caf\\u00e9", "n": 1.50}\n\n{ "text":"two","tags": [1, 2] }\n', encoding="utf-8"
-    )
-    found = labelled(path, ["é", None]).read_text()
-    first, _, second, _ = found.split("\n")
-    assert first == '{"text": "caf\\u00e9", "n": 1.50, "label": "é"}'
-    assert second == '{ "text":"two","tags": [1, 2], "label": null}'
-    assert [json.loads(line)["label"] for line in found.splitlines() if line] == ["é", None]
-
-
-TABLE = pl.DataFrame(
-    {"id": ["01", "b", "c"], "n": [1, None, 3], "x": [0.5, 2.0, None], "text": ["é, ö", 'a "b"', "=1+1"]}
+ODD = ['id;"text";n', '1;"two', 'lines, and ""quotes""";01.50', "", "2; plain ;", '3;=1+1;"x"', ""]
+ODD_COPY = [
+    *('id;"text";n;label', '1;"two', 'lines, and ""quotes""";01.50;"a;b"', "", '2; plain ;;""'),
+    *('3;=1+1;"x";\'=2', ""),
+]
+JSON = ('{"text": "caf\\u00e9", "n": 1.50}', "", '{ "text":"two","tags": [1, 2] }', "")
+JSON_COPY = (
+    '{"text": "caf\\u00e9", "n": 1.50, "label": "é"}',
+    *("", '{ "text":"two","tags": [1, 2], "label": null}', ""),
 )
+TEXT_FILES = {  # its name, what is in it, its labels; what is in the copy; and how it is read
+    "quotes and lines": (
+        "t.csv",
+        "\n".join(ODD),
+        ["a;b", None, "=2"],
+        "\n".join(ODD_COPY),
+        {"separator": ";"},
+    ),
+    "another encoding": ("t.csv", "text\ncafé\n", ["é"], "text,label\ncafé,é\n", {"encoding": "cp1252"}),
+    "no end of the last line": ("t.tsv", "text\tn\none\t1", ["a"], "text\tn\tlabel\none\t1\ta", {}),
+    "a column that is called label": (
+        "t.csv",
+        "text,LABEL\nx,y\n",
+        ["a"],
+        "text,LABEL,label (Quaver)\nx,y,a\n",
+        {},
+    ),
+    "a sign alone": ("t.csv", "text\none\n", ["-"], "text,label\none,-\n", {}),
+    "JSON": ("t.jsonl", "\n".join(JSON), ["é", None], "\n".join(JSON_COPY), {}),
+    "lines": ("t.txt", "one, and\n\n=two\n", ["a", "b"], 'text,label\r\n"one, and",a\r\n\'=two,b\r\n', {}),
+    "byte order mark and carriage returns": (
+        *("t.csv", "\ufeff" + "\r\n".join(ODD), ["a;b", None, "=2"], "\ufeff" + "\r\n".join(ODD_COPY)),
+        {"separator": ";"},
+    ),
+}
 
 
-def _written_as(ending, path):
-    if ending == ".csv.gz":
-        path.write_bytes(gzip.compress(TABLE.write_csv().encode()))
-    elif ending in (".sav", ".dta"):
-        library = pytest.importorskip("pyreadstat")
-        codes = {"n": {1: "for", 3: "against"}}
-        getattr(library, f"write_{ending[1:]}")(TABLE, path, variable_value_labels=codes)
-    elif ending == ".parquet":
-        TABLE.to_pandas().astype({"n": "Int64"}).set_index("id").to_parquet(path)
-    elif ending == ".json":
-        path.write_text(json.dumps({"about": "this", "rows": TABLE.to_dicts()}))
-    elif ending == ".jsonl":
-        TABLE.write_ndjson(path)
-    else:
-        TABLE.write_csv(path, separator="\t" if ending == ".tsv" else ",")
+@pytest.mark.parametrize("kind", TEXT_FILES)
+def test_a_text_file_keeps_its_bytes_and_each_row_gets_its_label(tmp_path, kind):
+    name, content, labels, copy, read = TEXT_FILES[kind]
+    path = tmp_path / name
+    encoding = read.get("encoding", "utf-8")
+    path.write_bytes(content.encode(encoding))
+    found = labelled(path, labels, **read)
+    assert found.name == ("t-labelled.csv" if name == "t.txt" else f"t-labelled{path.suffix}")
+    assert found.read_bytes() == copy.encode(encoding)
 
 
 def test_a_label_has_the_codes_of_the_variable_whose_labels_it_has(tmp_path):
     library = pytest.importorskip("pyreadstat")
     path = tmp_path / "t.sav"
-    _written_as(".sav", path)
+    table = pl.DataFrame({"n": [1, None, 3], "text": ["é, ö", 'a "b"', "=1+1"]})
+    library.write_sav(table, path, variable_value_labels={"n": {1: "for", 3: "against"}})
     frame, meta = library.read_sav(str(labelled(path, ["for", None, "against"])), output_format="polars")
     assert frame["label"].to_list() == [1.0, None, 3.0]
     assert meta.variable_value_labels == {name: {1.0: "for", 3.0: "against"} for name in ("n", "label")}
@@ -104,20 +94,6 @@ def test_an_archive_of_several_tables_or_a_damaged_one_is_one_error(tmp_path):
     for path, problem in ((several, "does not hold one table"), (damaged, "damaged")):
         with pytest.raises(ItemError, match=problem):
             read_rows(path)
-
-
-def test_lines_of_text_become_a_table(tmp_path):
-    path = tmp_path / "t.txt"
-    path.write_text("one, and\n\n=two\n", encoding="utf-8")
-    found = labelled(path, ["a", "b"])
-    assert found.name == "t-labelled.csv"
-    assert list(csv.reader(found.open(newline=""))) == [["text", "label"], ["one, and", "a"], ["'=two", "b"]]
-
-
-def test_a_column_that_is_called_label_stays(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("text,LABEL\none,mine\n", encoding="utf-8")
-    assert labelled(path, ["a"]).read_text() == "text,LABEL,label (Quaver)\none,mine,a\n"
 
 
 INDEXES = {
@@ -166,12 +142,6 @@ def test_a_table_of_pandas_needs_what_keeps_its_index(tmp_path, monkeypatch):
         labelled(path, ["a", None])
     pl.DataFrame({"text": ["one"]}).write_parquet(path)
     assert pl.read_parquet(labelled(path, ["a"])).columns == ["text", "label"], "polars writes other tables"
-
-
-def test_a_sign_alone_is_a_label(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("text\none\n", encoding="utf-8")
-    assert labelled(path, ["-"]).read_text() == "text,label\none,-\n"
 
 
 def _workbook(path, cells):

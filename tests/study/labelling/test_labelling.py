@@ -44,10 +44,6 @@ def bad(text, prompt):
     return LABELS[int(3 * share(text + prompt))]
 
 
-def silent(text, prompt):
-    return "tone" if share(text) < 0.2 else truth(text)
-
-
 def written(folder):
     """Three hundred texts, forty of them labelled by hand."""
     draw = random.Random(2)
@@ -126,27 +122,32 @@ def test_each_text_gets_a_label_and_the_table_stays_as_it_was(texts):
     assert len(ASKED) == len(set(ASKED)) or len(ASKED) <= 4 * 300
 
 
-def test_what_was_asked_is_not_asked_again(again):
-    assert labelled(again).table.height == 300
-    assert ASKED == []
-
-
-def test_other_options_than_those_of_the_check_are_an_error_that_changes_nothing(again):
-    texts = again
-    file = Path("texts-check/study.yaml")
+def test_nothing_is_asked_again_and_neither_check_nor_copy_is_written_over(again):
+    """Other options are an error that changes nothing; without options it goes on from the check."""
+    file, copy = Path("texts-check/study.yaml"), Path("texts-labelled.csv")
     before = file.read_bytes()
     with pytest.raises(QuaverError, match="ask for another one"):
-        labelled(texts, n=20)
+        labelled(again, n=20)
     assert file.read_bytes() == before
-    assert quaver.label(texts, model=good).table.height == 300, "without options it goes on from the check"
+    assert quaver.label(again, model=good).table.height == 300
+    assert ASKED == []
+    copy.write_text("mine", encoding="utf-8")
+    for out in (None, again):
+        with pytest.raises(QuaverError, match="overwritten"):
+            labelled(again, **({"out": out} if out else {}))
+    assert (labelled(again, out="other.csv").file, copy.read_text()) == (Path("other.csv"), "mine")
+
+
+@pytest.mark.parametrize("error", ["0", "5", "many"])
+def test_no_share_of_wrong_labels_is_an_error(texts, error):
+    with pytest.raises(QuaverError, match="share"):
+        labelled(texts, error=error)
 
 
 def test_another_budget_asks_for_the_same_check(texts):
     model = {"model": "openai/gpt-4o-mini", "gold": "stance"}
     prepared_check(texts, budget=1, **model)
     assert prepared_check(texts, replaces=False, budget=3, **model).study.spec.budget.money == 3
-    with pytest.raises(QuaverError, match="ask for another one"):
-        prepared_check(texts, replaces=False, budget=3, n=20, **model)
 
 
 def test_a_number_of_prompts_is_an_option_and_the_next_step_names_it(texts):
@@ -165,70 +166,47 @@ def test_a_number_of_prompts_is_an_option_and_the_next_step_names_it(texts):
 
 
 def test_texts_on_which_prompts_disagree_need_a_person(again):
-    table = labelled(again, votes=4).table
-    doubtful = table.filter(pl.col("needs_person").is_not_null())
+    found = labelled(again, votes=4)
+    doubtful = found.table.filter(pl.col("needs_person").is_not_null())
     assert 0 < doubtful.height < 40
     assert (doubtful["agreement"] < 0.75).all()
     assert set(doubtful["needs_person"]) == {"answers disagree"}
-
-
-def test_texts_without_a_label_need_a_person(texts):
-    table = labelled(texts, silent, anyway=True).table
-    none = table.filter(pl.col("label").is_null())
-    assert none.height > 20
-    assert set(none["needs_person"]) == {"no label"}
+    study = found.study
+    whole, one = study.labels(), study.labels(variants=[study.experiment.variants[1].id])
+    assert one["agreement"].null_count() == 300, "one answer has nothing to agree with"
+    assert whole["agreement"].null_count() == 0
+    for nobody in ({"model": "nobody"}, {"variants": ["nothing"]}):
+        with pytest.raises(UnknownName):
+            study.labels(**nobody)
+    alone = labelled(again, votes=1, error=0.075, by_hand=60, out="alone.csv")
+    assert "none needs" not in alone.state
+    assert "--error 7.5% " in alone.step, "a promise keeps its digits"
 
 
 def test_labels_that_should_not_be_used_are_an_error_unless_one_insists(texts):
+    """And a text without a label needs a person."""
+
+    def silent(text, prompt):
+        return "tone" if share(text) < 0.2 else bad(text, prompt)
+
     with pytest.raises(QuaverError, match="should not be used"):
-        labelled(texts, bad)
-    found = labelled(texts, bad, anyway=True)
+        labelled(texts, silent)
+    found = labelled(texts, silent, anyway=True)
     assert dict(found.notes)["Warning"]
     assert "These labels were made anyway" in Path("texts-labelled.txt").read_text()
-
-
-def test_edits_of_the_labelled_copy_are_not_written_over(again):
-    copy = Path("texts-labelled.csv")
-    copy.write_text("mine", encoding="utf-8")
-    for out in (None, again):
-        with pytest.raises(QuaverError, match="overwritten"):
-            labelled(again, **({"out": out} if out else {}))
-    assert (labelled(again, out="other.csv").file, copy.read_text()) == (Path("other.csv"), "mine")
-
-
-def test_labels_of_any_study_by_model_and_prompt(again):
-    study = labelled(again, votes=4).study
-    whole, one = study.labels(), study.labels(variants=[study.experiment.variants[1].id])
-    assert whole.columns == [
-        "item",
-        "label",
-        "labelled_by",
-        "model_label",
-        "agreement",
-        "confidence",
-        "needs_person",
-    ]
-    assert one["agreement"].null_count() == 300, "one answer has nothing to agree with"
-    assert whole["agreement"].null_count() == 0
-    with pytest.raises(UnknownName):
-        study.labels(model="nobody")
-    with pytest.raises(UnknownName):
-        study.labels(variants=["nothing"])
+    none = found.table.filter(pl.col("label").is_null())
+    assert none.height > 20
+    assert set(none["needs_person"]) == {"no label"}
 
 
 # ------------------------------------------------------------------------- the promise
 
 
-def test_the_sample_is_as_large_as_a_promise_takes():
-    """With half as many wrong as promised, the test passes at 5%: binom.cdf(3, 153, 0.05) = 0.0495."""
-    assert sample_for(0.05) == 153
-    assert sample_for(0.1) < 100 < sample_for(0.02)
-
-
 def test_the_loop_ends_with_a_label_for_every_text(texts):
+    """The sample is as large as the promise takes: binom.cdf(3, 153, 0.05) = 0.0495."""
+    assert sample_for(0.05) == 153
     found = labelled(texts, error="10%", by_hand=80)
     assert "any more" not in found.state, "the sample waits for a person"
-    assert not any("--error" in text for head, text in found.notes if head == "Regression")
     (sheet,) = found.sheets
     assert found.acceptance is None
     assert "--returned" in found.step
@@ -304,10 +282,6 @@ def test_hand_labels_that_others_drew_serve_the_promise_and_correct(texts):
     assert sum(head == "Share" for head, _ in found.notes) == 3
 
 
-def test_a_promise_keeps_its_digits(again):
-    assert "--error 7.5% " in labelled(again, error=0.075, by_hand=60).step
-
-
 def test_a_sheet_whose_ids_lost_their_zeros_and_that_has_a_row_more_is_of_the_sample(texts):
     numbered = texts.read_text().replace("\nk", "\n0")
     texts.write_text(numbered)
@@ -329,12 +303,6 @@ def test_a_sheet_whose_ids_lost_their_zeros_and_that_has_a_row_more_is_of_the_sa
     assert kept.filter(pl.col("role") == "apart")["item"].to_list() == [other]
 
 
-@pytest.mark.parametrize("error", ["0", "5", "100%", "many", -0.1])
-def test_no_share_of_wrong_labels_is_an_error(texts, error):
-    with pytest.raises(QuaverError, match="share"):
-        labelled(texts, error=error)
-
-
 # ------------------------------------------------------------------------- the command
 
 
@@ -353,9 +321,3 @@ def test_what_to_do_next_names_the_function_and_can_be_typed(texts, monkeypatch,
         assert "--function own_tone:answer" in command
         words = shlex.split(command)[1:]
     assert words[-2:] == ["--returned", "texts-check/study.labels/gold/round-1-coder.xlsx"]
-
-
-def test_one_prompt_does_not_say_that_nobody_is_needed(again):
-    found = labelled(again, votes=1)
-    assert "none needs" not in found.state
-    assert "--error" in found.step

@@ -117,13 +117,13 @@ SHAPES = [
 
 
 @pytest.mark.parametrize(
-    ("shape", "options"),
+    ("shape", "options", "several"),
     [
-        *((shape, {}) for shape in SHAPES),
-        *((plain, {option: True}) for option in ("constant_memory", "date_1904", "use_zip64")),
+        *((shape, {}, False) for shape in SHAPES),
+        *((plain, {option: True}, False) for option in ("constant_memory", "date_1904", "use_zip64")),
+        *((shape, {}, True) for shape in (plain, formulas, gaps)),
     ],
 )
-@pytest.mark.parametrize("several", [False, True])
 def test_a_workbook_comes_back_unharmed(shape, options, several, tmp_path):
     source = tmp_path / "t.xlsx"
     with xlsxwriter.Workbook(str(source), {**options, "strings_to_formulas": False}) as book:
