@@ -236,18 +236,16 @@ def test_a_study_file_s_own_thresholds_decide_what_is_right(tmp_path):
         assert found.evidence[0].measure == "readiness"
 
 
-def test_a_verdict_needs_no_measure_that_the_study_file_names(tmp_path):
-    card = simulated(tmp_path, STUDIES["good"], 4).verdict()
-    assert str(card).count("\n") == 3  # how the answers were read comes first
-    assert repr(card) == str(card)
-    assert dict(card.facts) == dict(card.facts) | {"Texts": "60", "Prompts": "5", "Calls": "600"}
-
-
-def test_names_of_labels_and_models_are_text_in_a_notebook(tmp_path):
-    study = simulated(tmp_path, STUDIES["good"], 1, {"<b>m</b>": good, "n": always_none})
-    shown = study.verdict()._repr_html_()
-    assert "<b>m" not in shown
-    assert "&lt;b&gt;m" in shown
+def test_names_of_models_are_text_on_one_line(tmp_path):
+    """And a verdict needs no measure that the study file names."""
+    models = {"<b>f\ni</b>": good, "long " * 40: follows_the_prompt}
+    card = simulated(tmp_path, STUDIES["good"], 1, models).verdict()
+    assert "<b>f" not in card._repr_html_()
+    assert "&lt;b&gt;f" in card._repr_html_()
+    assert all(line.splitlines() == [line] for line in card.lines)
+    assert max(map(len, card.lines)) < 500
+    assert repr(card) == str(card) == "\n".join([card.reading, *card.lines])
+    assert dict(card.facts) == dict(card.facts) | {"Texts": "60", "Prompts": "5", "Calls": "1,200"}
 
 
 @pytest.mark.long
@@ -256,13 +254,6 @@ def test_the_report_opens_with_the_same_verdict(tmp_path):
     page = study.report().read_text(encoding="utf-8")
     shown = study.verdict()
     assert all(html.escape(line) in page for line in (shown.verdict, shown.moves, shown.next_step))
-
-
-def test_each_line_is_one_line_whatever_the_names(tmp_path):
-    study = simulated(tmp_path, STUDIES["good"], 1, {"fi\nne": good, "long " * 40: follows_the_prompt})
-    lines = study.verdict().lines
-    assert all(line.splitlines() == [line] for line in lines)
-    assert max(map(len, lines)) < 500
 
 
 def test_what_moves_the_labels_is_said_of_a_single_prompt_too(tmp_path):

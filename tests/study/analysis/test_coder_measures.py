@@ -48,13 +48,8 @@ def study(tmp_path_factory):
     return made
 
 
-def test_coders_are_columns_of_the_annotations(study):
-    frame = study.annotations()
-    assert frame.select(CODERS).null_count().row(0) == (0, 0, 0)
-    assert study.experiment.notes[-1].startswith("An item's gold label")
-
-
 def test_what_is_measured_of_them_needs_no_line_of_the_file(study):
+    assert study.annotations().select(CODERS).null_count().row(0) == (0, 0, 0)
     found = study.estimates()
     gaps = {e.cell["coder"]: e for e in found if e.measure == "coder_agreement_gap"}
     assert gaps.keys() == {"all"}

@@ -1,6 +1,5 @@
 """Measures that a gold sample corrects, named in a study's file, and studies compared by them."""
 
-import pytest
 from tests.gold_study import STUDY, filled, labelled_study, truths
 
 from quaver import Study
@@ -40,6 +39,8 @@ def test_a_study_file_names_them_and_has_each_once(tmp_path):
     assert shares["left"].low <= truth <= shares["left"].high
     prompts = {one.cell["variant"] for one in named(study, "corrected_accuracy")}
     assert prompts == {f"prompt=p{n}" for n in range(5)}
+    for name in ("corrected_share", "corrected_accuracy"):
+        assert {one.measure for one in study.measure(name)} == {name}
 
 
 def test_two_studies_are_compared_by_them_and_by_corrected_conclusions(tmp_path):
@@ -69,9 +70,3 @@ def test_prompts_of_one_study_are_compared_by_them(tmp_path):
     corrected = [one for one in found.differences if one.measure == "conclusion_corrected"]
     assert len(corrected) == 4
     assert all(one.value is not None and one.low is not None for one in corrected)
-
-
-@pytest.mark.parametrize("name", ["corrected_share", "corrected_accuracy"])
-def test_each_is_taken_by_its_name_alone(tmp_path, name):
-    study = with_gold(opened(tmp_path / "a"))
-    assert {one.measure for one in study.measure(name)} == {name}

@@ -1,7 +1,6 @@
 """A study whose items come in groups hears of it, declares the groups, and has wider intervals."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -9,12 +8,10 @@ import pytest
 from tests.studies import STUDY, written
 
 from quaver import Study
-from quaver.core.records import IntervalWarning, LabelSet, Variant
-from quaver.design.calls.experiment import Experiment
+from quaver.core.records import IntervalWarning
 from quaver.errors import QuaverError, SpecError
 from quaver.report.findings.quality import clusters
 from quaver.study.analysis.hidden_clusters import hidden_clusters
-from quaver.study.analysis.study_measures import sampled_factors
 
 GROUPS, SIZE, PROMPTS = 15, 10, 4
 WORDS = [
@@ -71,21 +68,10 @@ def test_undeclared_groups_are_found_and_every_interval_says_so(tmp_path):
         assert one.low is None or any(isinstance(why, IntervalWarning) for why in one.warnings)
     (found,) = clusters(study.estimates(of="audit"))
     assert found.details["effect"] > 1.5**2
-
-
-def test_once_declared_every_interval_resamples_the_groups_and_nothing_is_found(tmp_path):
-    _labels(tmp_path)
-    before = _study(tmp_path)
-    alone = before.estimates("accuracy")[0]
-    study = _study(tmp_path, group="author")
-    assert study.quality().clusters == ()
-    assert clusters(study.estimates(of="audit")) == ()
-    units = {one.unit for one in study.estimates() if one.value is not None}
-    assert units == {"author", "author and prompt"}  # the prompts of a column of that name are a sample
-    assert not any("labelled alike" in why for one in study.estimates() for why in one.warnings)
-    accuracy = study.estimates("accuracy")[0]
-    assert accuracy.low < alone.low < alone.high < accuracy.high
-    assert study.measure("accuracy", group=None)[0].unit == "item"
+    assert "group: author" in study.report(tmp_path / "out").read_text(encoding="utf-8")
+    rows = pl.read_csv(tmp_path / "out" / "estimates.csv", infer_schema_length=None)
+    row = rows.filter(pl.col("measure") == "item_clusters", pl.col("column") == "author")
+    assert json.loads(row["details"][0])["clustered"]
 
 
 def test_copies_of_a_text_are_found_and_declared(tmp_path):
@@ -104,15 +90,6 @@ def test_without_groups_nothing_is_said(tmp_path):
     assert study.quality().clusters == ()
     assert not _of(study.estimates(of="audit"), "author").details["clustered"]
     assert not any("labelled alike" in why for one in study.estimates() for why in one.warnings)
-
-
-def test_the_report_says_it_first_and_its_table_has_the_numbers(tmp_path):
-    _labels(tmp_path)
-    page = _study(tmp_path).report(tmp_path / "out")
-    assert "group: author" in page.read_text(encoding="utf-8")
-    rows = pl.read_csv(tmp_path / "out" / "estimates.csv", infer_schema_length=None)
-    row = rows.filter(pl.col("measure") == "item_clusters", pl.col("column") == "author")
-    assert json.loads(row["details"][0])["clustered"]
 
 
 def test_a_group_declared_after_the_answers_came_in_needs_no_new_answer(tmp_path):
@@ -148,8 +125,19 @@ def test_near_duplicates_of_a_study_file_are_its_group(tmp_path):
     assert opened.estimates()[0].unit == "near_duplicates"
 
 
-def test_a_group_that_no_column_is_called_is_refused(tmp_path):
+def test_once_declared_every_interval_resamples_the_groups_and_nothing_is_found(tmp_path):
     _labels(tmp_path)
+    before = _study(tmp_path)
+    alone = before.estimates("accuracy")[0]
+    study = _study(tmp_path, group="author")
+    assert study.quality().clusters == ()
+    assert clusters(study.estimates(of="audit")) == ()
+    units = {one.unit for one in study.estimates() if one.value is not None}
+    assert units == {"author", "author and prompt"}  # the prompts of a column of that name are a sample
+    assert not any("labelled alike" in why for one in study.estimates() for why in one.warnings)
+    accuracy = study.estimates("accuracy")[0]
+    assert accuracy.low < alone.low < alone.high < accuracy.high
+    assert study.measure("accuracy", group=None)[0].unit == "item"
     with pytest.raises(QuaverError) as raised:
         _study(tmp_path, group="writer").annotations()
     assert raised.value.found == "writer"
@@ -189,20 +177,41 @@ def of(study, measure):
     return [one.estimand for one in study.estimates() if one.measure == measure]
 
 
-def test_paraphrases_are_a_sample_of_others(tmp_path):
-    study = opened(tmp_path, PARAPHRASES + "measures: [inter_pss, sensitivity, accuracy]\n")
+def test_paraphrases_are_a_sample_of_others_unless_the_file_says_so(tmp_path):
+    measures = "measures: [inter_pss, sensitivity, accuracy]\n"
+    study = opened(tmp_path, PARAPHRASES + measures)
     assert of(study, "inter_pss") == of(study, "sensitivity") == ["population"]
     assert of(study, "accuracy") == ["fixed"] * 4
     every = [one for one in study.estimates(of="audit") if one.measure == "accuracy"]
     assert [(one.estimand, one.details["prompts"]) for one in every] == [("population", 4)]
     study.report()
     assert "for prompts like these 4" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    (tmp_path / "study.yaml").write_text(
+        f"{STUDY}{PARAPHRASES}measures: [{{use: inter_pss, estimand: fixed}}]\n"
+    )
+    assert of(Study.open(tmp_path, functions={"fake": labelled}), "inter_pss") == ["fixed"]
+    with pytest.raises(SpecError) as raised:
+        opened(tmp_path / "other", "measures: [{use: inter_model, estimand: population}]\n")
+    assert "estimand" in str(raised.value.where)
 
 
 def test_a_design_is_all_there_is(tmp_path):
     study = opened(tmp_path, DESIGNED + "measures: [inter_pss, accuracy]\n")
     assert of(study, "inter_pss") == ["fixed"]
     assert not [one for one in study.estimates(of="audit") if one.measure == "accuracy"]
+
+
+@pytest.mark.parametrize(("column", "estimand"), [("prompt", "population"), ("temperature", "fixed")])
+def test_imported_prompts_are_told_apart_by_name(tmp_path, column, estimand):
+    rows = [f"{item},{level},{'ab'[(item * level) % 3 > 0]}" for item in range(6) for level in range(3)]
+    (tmp_path / "labels.csv").write_text("\n".join([f"item,{column},label", *rows]), encoding="utf-8")
+    (tmp_path / "study.yaml").write_text(
+        "task: {labels: [a, b]}\nmeasures: [sensitivity]\n"
+        f"annotations: {{source: labels.csv, item: item, label: label, variant: [{column}]}}\n",
+        encoding="utf-8",
+    )
+    study = Study.open(tmp_path / "study.yaml")
+    assert {one.estimand for one in study.measure("sensitivity")} == {estimand}
 
 
 def test_paraphrases_of_a_design(tmp_path):
@@ -214,40 +223,6 @@ def test_paraphrases_of_a_design(tmp_path):
     assert {one.details["prompts"] for one in apart} == {4}
     assert [one.estimand for one in apart] == ["population"] * 2
     assert len({one.cell["position"] for one in apart}) == 2
-
-
-def test_the_file_says_so(tmp_path):
-    study = opened(tmp_path, PARAPHRASES + "measures: [{use: inter_pss, estimand: fixed}]\n")
-    assert of(study, "inter_pss") == ["fixed"]
-    with pytest.raises(SpecError) as raised:
-        opened(tmp_path / "other", "measures: [{use: inter_model, estimand: population}]\n")
-    assert "estimand" in str(raised.value.where)
-
-
-def test_imported_prompts_are_told_apart_by_name():
-    imported = [
-        Variant(f"{at}", {"paraphrase": f"{at}", "temperature": f"{at % 2}"}, "", "", "", "", "", {})
-        for at in range(3)
-    ]
-    design = Experiment(LabelSet(()), [], imported, {}, [])
-    assert sampled_factors(design) == ["paraphrase"]
-    assert sampled_factors(replace(design, variants=imported[:1])) == []
-
-
-def test_the_intervals_of_imported_prompts_hold_for_prompts_like_these(tmp_path):
-    rows = [
-        f"{item},{prompt},{'ab'[(item * prompt) % 3 > 0]}"  # three prompts label six items
-        for item in range(6)
-        for prompt in range(3)
-    ]
-    (tmp_path / "labels.csv").write_text("\n".join(["item,prompt,label", *rows]), encoding="utf-8")
-    (tmp_path / "study.yaml").write_text(
-        "task: {labels: [a, b]}\nmeasures: [sensitivity]\n"
-        "annotations: {source: labels.csv, item: item, label: label, variant: [prompt]}\n",
-        encoding="utf-8",
-    )
-    study = Study.open(tmp_path / "study.yaml")
-    assert {one.estimand for one in study.measure("sensitivity")} == {"population"}
 
 
 def test_another_persons_codes_of_a_variable_are_no_groups(tmp_path):

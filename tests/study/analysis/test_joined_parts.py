@@ -105,10 +105,22 @@ def test_a_text_has_one_label_that_follows_from_its_parts(tmp_path, join, labels
     assert (accuracy.n, accuracy.value) == (9, pytest.approx(right / 9))
 
 
-def test_the_reason_says_in_which_parts_a_label_was_found(tmp_path):
-    study, _ = asked(tmp_path, "{any: favor}")
+def test_an_export_has_every_part_and_another_join_is_another_label_without_a_call(tmp_path):
+    study, _ = asked(tmp_path, "majority")
     study.run()
-    reasons = dict(study.annotations().select(pl.col("item").cast(pl.String), "reason").iter_rows())
+    items = json.loads((study.folder / "study.lock.json").read_text())["items"]
+    assert (items["n"], items["parts"]["three"], "one" in items["parts"]) == (9, 3, False)
+    study.export(tmp_path / "calls.jsonl")
+    rows = {row["item"]: row for row in map(json.loads, (tmp_path / "calls.jsonl").read_text().splitlines())}
+    assert len(rows) == 45
+    assert [rows[f"three#{n}"]["marked_label.label"] for n in (1, 2, 3)] == ["against", None, "favor"]
+    assert {rows[f"three#{n}"]["gold"] for n in (1, 2, 3)} == {None}
+    assert (rows["one"]["gold"], rows["one"]["marked_label.correct"]) == ("favor", True)
+    assert "part 2 of 3" in rows["three#2"]["prompt"][-1]["content"]
+    again, answers = asked(tmp_path, "{any: favor}")
+    assert labels_of(again) == ANY
+    assert answers.texts == []
+    reasons = dict(again.annotations().select(pl.col("item").cast(pl.String), "reason").iter_rows())
     assert reasons["one"] is None
     assert reasons["five"] == "“favor” in 1 of 5 parts (3)"
     assert reasons["three"] == "“favor” in 1 of 3 parts (3), 1 without a label"
@@ -131,8 +143,7 @@ def test_a_run_that_was_cut_short_goes_on_and_a_half_answered_text_has_no_label_
     assert study.source.lock()["digest"] == whole.source.lock()["digest"]
 
 
-@pytest.mark.parametrize("join", ["{any: favor}", "none"])
-@pytest.mark.parametrize("texts", [True, False])
+@pytest.mark.parametrize(("join", "texts"), [("{any: favor}", True), ("none", False)])
 def test_a_bundle_holds_what_was_asked_and_is_verified(tmp_path, join, texts):
     study, _ = asked(tmp_path, join)
     study.run()
@@ -146,28 +157,6 @@ def test_a_bundle_holds_what_was_asked_and_is_verified(tmp_path, join, texts):
     assert again.annotations().height == study.annotations().height == (45 if join == "none" else 9)
     assert again.experiment.calls == 45
     assert [one.value for one in again.estimates()] == [one.value for one in study.estimates()]
-
-
-def test_the_lock_says_how_many_parts_a_text_has(tmp_path):
-    study, _ = asked(tmp_path, "majority")
-    study.run()
-    lock = json.loads((study.folder / "study.lock.json").read_text())
-    assert lock["items"]["parts"] == {
-        name: len(labels) for name, (labels, _) in TEXTS.items() if len(labels) > 1
-    }
-    assert lock["items"]["n"] == 9
-
-
-def test_an_export_has_every_part_with_its_own_label(tmp_path):
-    study, _ = asked(tmp_path, "majority")
-    study.run()
-    study.export(tmp_path / "calls.jsonl")
-    rows = {row["item"]: row for row in map(json.loads, (tmp_path / "calls.jsonl").read_text().splitlines())}
-    assert len(rows) == 45
-    assert [rows[f"three#{n}"]["marked_label.label"] for n in (1, 2, 3)] == ["against", None, "favor"]
-    assert {rows[f"three#{n}"]["gold"] for n in (1, 2, 3)} == {None}
-    assert (rows["one"]["gold"], rows["one"]["marked_label.correct"]) == ("favor", True)
-    assert "part 2 of 3" in rows["three#2"]["prompt"][-1]["content"]
 
 
 def test_parts_that_are_items_are_resampled_with_their_text(tmp_path):
@@ -256,54 +245,34 @@ def test_each_field_is_joined_in_its_way_and_quotes_stand_where_they_are_in_the_
     assert not quaver.verify(packed).differing
 
 
-def test_spans_are_not_joined(tmp_path):
-    fields = FIELDS.replace("labels: [steel, coal], several: true", "labels: [steel, coal], spans: true")
-    path = written(tmp_path, fields, items())
-    with pytest.raises(QuaverError, match="expected: none for topics"):
-        Study.open(path, functions={"fake": record}).plan()
-
-
-@pytest.fixture(scope="module")
-def shown(tmp_path_factory):
+def viewed(study):
     """The viewer's answers about a study of texts in parts."""
-    study, _ = asked(tmp_path_factory.mktemp("shown"), "{any: favor}")
     study.run()
     studies = studies_of([study.folder])
     for one in studies.values():
         keep(one.path, one.root, one.field)
-    return client_of(studies)
+    get = client_of(studies).get
+    return lambda what, **given: get(f"api/studies/speeches/{what}", params=given).json()
 
 
-def test_the_viewer_shows_a_text_with_its_label_and_the_answers_about_its_parts(shown):
-    three = shown.get("api/studies/speeches/answer", params={"item": "three", "column": 0}).json()
+def test_the_viewer_shows_a_text_with_its_label_and_the_answers_about_its_parts(tmp_path):
+    get = viewed(asked(tmp_path, "{any: favor}")[0])
+    three = get("answer", item="three", column=0)
     assert three["reading"]["label"] == "favor"
     assert three["reading"]["reason"] == "“favor” in 1 of 3 parts (3), 1 without a label"
     assert three["response"]["text"] == "#1 against\n#2 Who knows?\n#3 favor"
     assert "part 1 of 3" in three["prompt"][-1]["content"]
-    one = shown.get("api/studies/speeches/answer", params={"item": "one", "column": 0}).json()
-    assert one["response"]["text"] == "favor"
-    found = shown.get("api/studies/speeches/answers", params={"q": "Who knows"}).json()
-    assert {line["item"] for line in found["answers"]} == {"three", "six", "eight", "nine"}
+    assert get("answer", item="one", column=0)["response"]["text"] == "favor"
+    found = get("answers", q="Who knows")["answers"]
+    assert {line["item"] for line in found} == {"three", "six", "eight", "nine"}
 
 
 def test_the_viewer_shows_the_parts_of_the_split_that_a_column_is_of(tmp_path):
-    study, _ = asked(tmp_path, "", SEVERAL)
-    study.run()
-    studies = studies_of([study.folder])
-    for one in studies.values():
-        keep(one.path, one.root, one.field)
-    client = client_of(studies)
-    texts = [
-        client.get("api/studies/speeches/answer", params={"item": "three", "column": at}).json()["response"][
-            "text"
-        ]
-        for at in range(6)
-    ]
-    assert (
-        texts == ["#1 against\n#2 Who knows?\n#3 favor"] * 2 + ["#1 against\n#2 favor"] * 2 + ["against"] * 2
-    )
-    found = client.get("api/studies/speeches/answers", params={"q": "Who knows"}).json()
-    assert {line["column"] for line in found["answers"] if line["item"] == "three"} == {0, 1}
+    get = viewed(asked(tmp_path, "", SEVERAL)[0])
+    texts = [get("answer", item="three", column=at)["response"]["text"] for at in (0, 2, 4)]
+    assert texts == ["#1 against\n#2 Who knows?\n#3 favor", "#1 against\n#2 favor", "against"]
+    found = get("answers", q="Who knows")["answers"]
+    assert {line["column"] for line in found if line["item"] == "three"} == {0, 1}
 
 
 def test_a_table_with_long_texts_is_labelled_a_row_a_text(tmp_path, monkeypatch):
@@ -328,12 +297,15 @@ def test_a_table_with_long_texts_is_labelled_a_row_a_text(tmp_path, monkeypatch)
     assert set(copy["labelled by"]) == {"a person"}
 
 
-def test_parts_that_are_items_give_no_labels_for_texts(tmp_path, monkeypatch):
+def test_what_cannot_be_joined_is_one_error(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    path, answers = (
-        written(tmp_path, STUDY.replace("JOIN", "none").replace("fake", "annotate"), items()),
-        Answers(),
-    )
+    fields = FIELDS.replace("labels: [steel, coal], several: true", "labels: [steel, coal], spans: true")
+    with pytest.raises(QuaverError, match="expected: none for topics"):
+        Study.open(written(tmp_path / "spans", fields, items()), functions={"fake": record}).plan()
+    with pytest.raises(QuaverError, match="cannot be compared between splits"):
+        asked(tmp_path / "several", "", SEVERAL.replace("majority", "none"))
+    path = written(tmp_path, STUDY.replace("JOIN", "none").replace("fake", "annotate"), items())
+    answers = Answers()
     study = Study.open(path, functions={"annotate": answers})
     study.run()
     with pytest.raises(QuaverError) as error:
@@ -362,6 +334,8 @@ def test_splits_are_a_factor_with_the_labels_that_each_gives_alone(tmp_path):
         kept = ["item", "label", "status", "reason", "gold"]
         own = alone.annotations().with_columns(pl.col(pl.Categorical).cast(pl.String))
         assert frame.filter(split=level).select(kept).sort("item").equals(own.select(kept).sort("item"))
+    short, long = (Study.open(tmp_path / f"{n} majority", functions={"fake": answers}) for n in (20, 40))
+    assert quaver.compare(short, long).items == 9, "text by text"
     several, labels = {"split": [*SPLITS]}, study.experiment.labels
     found = quaver.measures.label_movement(frame.drop("gold"), several, labels=labels)
     moved = next(one for one in found if one.measure == "label_range")
@@ -372,26 +346,3 @@ def test_splits_are_a_factor_with_the_labels_that_each_gives_alone(tmp_path):
     quaver.bundle(study, packed, texts=False)
     assert not quaver.verify(packed).differing
     assert Study.open(packed).annotations().height == frame.height
-
-
-def test_another_join_is_another_label_without_a_call(tmp_path):
-    study, _ = asked(tmp_path, "majority")
-    study.run()
-    assert labels_of(study) == MAJORITY
-    again, answers = asked(tmp_path, "{any: favor}")
-    assert labels_of(again) == ANY
-    assert answers.texts == []
-
-
-def test_parts_that_are_items_have_one_split(tmp_path):
-    with pytest.raises(QuaverError, match="cannot be compared between splits"):
-        asked(tmp_path, "", SEVERAL.replace("majority", "none"))
-
-
-def test_two_splits_are_compared_text_by_text(tmp_path):
-    short, _ = asked(tmp_path / "short", "{any: favor}")
-    long, _ = asked(tmp_path / "long", "{any: favor}", STUDY.replace("tokens: 20", "tokens: 40"))
-    for study in (short, long):
-        study.run()
-    found = quaver.compare(short, long)
-    assert found.items == 9

@@ -27,6 +27,9 @@ _FIELDS = {
 }
 
 
+_SET = {"labels": ["a", "c"], "several": True}
+
+
 def _rows():
     return [
         {
@@ -87,18 +90,15 @@ def test_the_answers_of_a_field_cost_what_the_study_s_do(tmp_path):
     assert whole["m"] is not None
 
 
-def test_one_answer_is_one_annotation_a_field(study):
+def test_one_answer_is_one_annotation_a_field_and_what_is_missing_is_that_field_s_alone(study):
+    question = study.source.lock()["variants"][0]["example"][-1][1]
+    assert '- "tone": One of "positive", "negative", "neutral".\n  - "positive": Sounds positive.' in question
+    assert '- "stance": For or against. One of "1", "2", "3", "4", "5".' in question
     frame = study.annotations()
     assert study.status().answered == 80
     assert frame.height == 160
-    assert set(frame["field"].unique()) == {"tone", "stance"}
     first = frame.filter((pl.col("item") == "i4") & (pl.col("field") == "tone"))
-    assert first["gold"].to_list() == ["neg", "neg"]
-    assert first["label"].to_list() == ["neg", "neg"]
-
-
-def test_a_value_that_is_missing_or_wrong_is_that_field_s_alone(study):
-    frame = study.annotations()
+    assert first["gold"].to_list() == first["label"].to_list() == ["neg", "neg"]
     bare = frame.filter(pl.col("label").is_null()).group_by("field", "item").len().sort("item", "field")
     found = [(str(field), str(item)) for field, item, _ in bare.iter_rows()]
     assert sorted(found) == [("stance", "i1"), ("stance", "i2"), ("stance", "i3"), ("tone", "i1")]
@@ -186,12 +186,6 @@ def test_a_field_has_gold_labels_of_its_own(tmp_path):
     golds = [Study.open(asked, **opened, field=name).annotations()["gold"] for name in ("tone", "stance")]
     assert [one.drop_nulls().len() for one in golds] == [20, 0]
     assert Study.open(asked, **opened).annotations().height == 160
-
-
-def test_the_prompt_names_fields_labels_and_definitions(study):
-    question = study.source.lock()["variants"][0]["example"][-1][1]
-    assert '- "tone": One of "positive", "negative", "neutral".\n  - "positive": Sounds positive.' in question
-    assert '- "stance": For or against. One of "1", "2", "3", "4", "5".' in question
 
 
 def test_a_schema_holds_the_model_where_it_can_be_held(tmp_path):
@@ -309,6 +303,15 @@ def test_studies_without_a_field_in_common_cannot_be_compared(study, tmp_path):
         ({"task": {"fields": {"tone": _FIELDS["tone"], "Tone": _FIELDS["tone"]}}}, "case alone"),
         ({"task": {"fields": {"tone": {"labels": ["a"]}}}}, "does not fit"),
         ({"task": {"fields": {"a.b": _FIELDS["tone"]}}}, "does not fit"),
+        ({"task": {"fields": {"one": {"labels": ["a;b", "c"], "several": True}}}}, "';' in its code"),
+        ({"task": {"fields": {"one": {"labels": ["[]", "c"], "several": True}}}}, "in its code"),
+        (
+            {"task": {"fields": {"one": {**_SET, "level": "ordinal"}}}},
+            "not fit",
+        ),
+        ({"task": {"fields": {"one": {"labels": ["a", "c"], "level": "masi"}}}}, "does not fit"),
+        ({"measures": [], "task": {"fields": {"one": {**_SET, "gold": "tone"}}}}, "pos"),
+        ({"task": {"fields": {"one": {"level": "ordinal"}}}}, "labels"),
         ({"evaluators": ["first_label"]}, "tell the fields"),
         ({"evaluators": [{"use": "json_field", "field": "tone"}]}, "tell the fields"),
     ],

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from quaver import Study
-from quaver.errors import ItemError, QuaverError
+from quaver.errors import ItemError
 
 _FIELDS = {
     "amount": {"level": "ratio", "gold": "amount", "definition": "How many euros."},
@@ -126,9 +126,3 @@ def test_a_gold_cell_that_is_no_number_is_named_and_may_be_mapped(tmp_path):
     task = {"held": False, "fields": {**_FIELDS, "amount": {"level": "ratio", "gold": gold}}}
     study = Study.open(_asked(items=items, task=task), folder=tmp_path, functions={"m": _right})
     assert "amount" not in study.experiment.items[0].golds
-
-
-def test_a_field_without_labels_has_a_level_that_numbers_have(tmp_path):
-    task = {"fields": {"one": {"level": "ordinal"}}}
-    with pytest.raises(QuaverError, match="labels"):
-        Study.open(_asked(task=task, conclusions=[]), folder=tmp_path, functions={"m": _right})

@@ -15,28 +15,16 @@ def annotate(text, prompt):
     return "positive " + "so " * 300 if "chair" in text else "positive"
 
 
-@pytest.fixture(scope="module")
-def study(tmp_path_factory):
+def test_texts_and_costs(tmp_path):
     priced = STUDY.replace("use: function", "use: function, price: {input: 1, output: 4}")
-    folder = written(tmp_path_factory.mktemp("behind"), priced + PARAPHRASES)
-    study = Study.open(folder, functions={"fake": annotate})
+    study = Study.open(written(tmp_path, priced + PARAPHRASES), functions={"fake": annotate})
     study.run()
-    return study
-
-
-def test_texts_and_costs(study):
     with evidence_of(study.source) as behind:
         assert behind.texts(["a", "nobody"]) == {"a": "I like it."}
-        costs = behind.costs()
-        assert costs.select("model", "calls", "reused", "errors").rows() == [("fake", 12, 0, 4)]
-        assert costs["money"].null_count() == 0
-        parts = behind.part_costs()
-        assert parts.select("factor", "level", "calls").rows() == [
-            ("paraphrase", "original", 6),
-            ("paraphrase", "b", 6),
-        ]
-        assert parts["money"].sum() == pytest.approx(costs["money"].item())
-
-
-def test_without_answers_there_are_no_costs(study):
+        costs, parts = behind.costs(), behind.part_costs()
+    assert costs.select("model", "calls", "reused", "errors").rows() == [("fake", 12, 0, 4)]
+    assert costs["money"].null_count() == 0
+    calls = [("paraphrase", "original", 6), ("paraphrase", "b", 6)]
+    assert parts.select("factor", "level", "calls").rows() == calls
+    assert parts["money"].sum() == pytest.approx(costs["money"].item())
     assert StoredBehind(study.source, None).costs().is_empty()

@@ -9,7 +9,6 @@ from sklearn.preprocessing import MultiLabelBinarizer
 
 from quaver import Study
 from quaver.core.records import Label, LabelSet
-from quaver.errors import ItemError, QuaverError
 from quaver.measures import accuracy, f1, precision, recall
 
 _TOPICS = ["tax", "war", "health", "other"]
@@ -136,24 +135,3 @@ def test_prompt_and_schema_ask_for_a_list(study, tmp_path):
     held = Study.open(asked, folder=tmp_path, functions={"m": _answer}).experiment.variants[0]
     topics = json.loads(held.schema)["properties"]["topics"]
     assert (topics["type"], topics["items"]["enum"]) == ("array", _TOPICS)
-
-
-@pytest.mark.parametrize(
-    ("field", "says"),
-    [
-        ({"labels": ["a;b", "c"], "several": True}, "';' in its code"),
-        ({"labels": ["[]", "c"], "several": True}, "in its code"),
-        ({"labels": ["a", "c"], "several": True, "level": "ordinal"}, "does not fit"),
-        ({"labels": ["a", "c"], "level": "masi"}, "does not fit"),
-    ],
-)
-def test_what_a_set_cannot_be_is_one_error(field, says, tmp_path):
-    with pytest.raises(QuaverError, match=says):
-        Study.open(_asked(task={"fields": {"one": field}}), folder=tmp_path, functions={"m": _answer})
-
-
-def test_a_gold_cell_with_a_label_that_there_is_not_is_named(tmp_path):
-    rows = [{**_rows()[0], "topics": "tax; wars"}, *_rows()[1:]]
-    asked = _asked(items={"source": rows, "id": "id", "text": "{{ text }}"})
-    with pytest.raises(ItemError, match="wars"):
-        Study.open(asked, folder=tmp_path, functions={"m": _answer})

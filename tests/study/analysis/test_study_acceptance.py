@@ -66,55 +66,35 @@ def opened(path):
     return Study.open(path, functions={"fake": functions.label})
 
 
-def test_a_study_accepts_labels_and_keeps_how(folder):
-    found = opened(folder).gold.accept(error=0.1)
+def test_a_study_accepts_labels_keeps_how_and_reports_it(folder):
+    study = opened(folder)
+    found = study.gold.accept(error=0.1)
     assert found.table.height == N
     assert set(found.table["decision"]) <= {"accept", "person", "gold"}
     assert 0 < found.share <= 1
     assert {one.column for one in found.groups} == {"label", "party"}
     kept = json.loads((folder / "accepted.json").read_text())
-    assert kept["asked"]["error"] == 0.1
-    assert kept["found"]["headline"] == found.headline
-
-
-def test_a_name_that_does_not_exist_is_refused(folder):
+    assert (kept["asked"]["error"], kept["found"]["headline"]) == (0.1, found.headline)
+    text = study.report().read_text()
+    assert 'id="accepted"' in text
+    assert found.headline in text
+    assert pl.read_csv(folder / "tables" / "accepted.csv").height == len(found.curve)
     for options in ({"by": "age"}, {"evaluator": "nobody"}):
         with pytest.raises(UnknownName):
-            opened(folder).gold.accept(**options)
+            study.gold.accept(**options)
 
 
-def test_a_study_without_a_gold_sample_is_refused(tmp_path):
-    items = "id,party,text,truth\ni1,x,t 1.0 positive,positive\ni2,y,t 1.0 negative,negative\n"
+def test_without_a_gold_sample_or_with_answers_of_another_function_nothing_is_accepted(tmp_path):
+    path = written(tmp_path, STUDY, "id,party,text,truth\ni1,x,t 1.0 positive,positive\n")
     (tmp_path / "functions.py").write_text(FUNCTION)
-    study = opened(written(tmp_path, STUDY, items))
+    study = opened(path)
     study.run()
     with pytest.raises(MeasureError) as raised:
         study.gold.accept()
     assert "quaver gold" in str(raised.value.fix)
-
-
-def test_answers_of_another_function_are_named(tmp_path):
-    items = "id,party,text,truth\ni1,x,t 1.0 positive,positive\n"
-    path = written(tmp_path, STUDY, items)
-    (tmp_path / "functions.py").write_text(FUNCTION)
-    opened(path).run()
-
-    def other(text, prompt):
-        return "positive"
-
     with pytest.raises(StoreError) as raised:
-        Study.open(path, functions={"fake": other}).gold.accept()
+        Study.open(path, functions={"fake": lambda text, prompt: "positive"}).gold.accept()
     assert "3 answers of “fake” before its code or options changed" in str(raised.value.found)
-
-
-def test_the_report_shows_it(folder):
-    study = opened(folder)
-    study.gold.accept(error=0.1)
-    text = study.report().read_text()
-    assert 'id="accepted"' in text
-    assert study.gold.accept(error=0.1).headline in text
-    table = pl.read_csv(folder / "tables" / "accepted.csv")
-    assert table.height == len(study.gold.accept(error=0.1).curve)
 
 
 def test_the_command_writes_the_items(folder, monkeypatch, capsys):

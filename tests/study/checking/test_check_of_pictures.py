@@ -10,7 +10,7 @@ from tests.studies import checked
 
 import quaver
 from quaver.cli.main import main
-from quaver.errors import ItemError, QuaverError
+from quaver.errors import QuaverError
 
 SHADES = [20 * n for n in range(12)]
 
@@ -68,6 +68,8 @@ def test_a_named_column_of_texts_stands_beside_the_pictures(pictures):
 
     found = checked(pictures, images="file", text="caption", labels=["light", "dark"], model=captioned)
     assert found.study.annotations()["label"].unique().to_list() == ["dark"]
+    with pytest.raises(QuaverError, match="no question about pictures"):
+        checked(pictures, images="file", gold="shade", model=light, language="de")
 
 
 def test_an_own_instruction_is_framed_with_words_about_pictures(pictures):
@@ -78,14 +80,6 @@ def test_an_own_instruction_is_framed_with_words_about_pictures(pictures):
         pictures, images="file", gold="shade", model=light, instruction=german, language="de", to="de"
     )
     assert prompts(alone.study) == {german}
-
-
-def test_what_cannot_be_asked_about_pictures_is_said(pictures):
-    with pytest.raises(QuaverError, match="no question about pictures"):
-        checked(pictures, images="file", gold="shade", model=light, language="de")
-    empty = written([("file", "shade"), ("", "dark"), ("", "light")])
-    with pytest.raises(ItemError, match="no row has anything to label"):
-        checked(empty, images="file", gold="shade", model=light)
 
 
 def test_a_second_model_sees_the_pictures_too(pictures):

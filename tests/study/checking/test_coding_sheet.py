@@ -51,10 +51,6 @@ def test_a_check_shows_the_model_what_the_labels_mean(tmp_path):
     assert prepared.study.experiment.labels.labels[0].definition == "the {{ first }}"
 
 
-def test_the_text_is_no_template():
-    assert prompt_shown("Q?", {"a": "", "b": ""}, "{{ 7 * 7 }}").startswith("{{ 7 * 7 }}\n\nQ?")
-
-
 def test_several_variables_are_shown_as_they_are_asked_for(tmp_path):
     texts = tmp_path / "texts.csv"
     rows = (f"Text {n} about this.,{'ab'[n % 2]},{('x', 'x;y')[n % 2]},{n % 7 + 0.5}\n" for n in range(40))

@@ -34,7 +34,7 @@ def opened(folder, *measures, **changes):
     )
 
 
-BY_ITSELF = [
+WRONG = [
     {"use": "accurate"},
     {"use": "accuracy", "missng": "drop"},
     {"use": "accuracy", "by": ["wordding"]},
@@ -42,19 +42,16 @@ BY_ITSELF = [
     {"use": "accuracy", "only": {"wordding": "curt"}},
     {"use": "accuracy", "only": {"model": "nobody"}},
     {"use": "accuracy", "only": {"decoding": ["hot", "tepid"]}},
-    {"use": "accuracy", "only": {"evaluator": "nobody"}},
+    *({"id": "idd"}, {"gold": "goldd"}, {"groups": ["party"]}, {"text": "{{ txt }}"}),
 ]
 
 
-@pytest.mark.parametrize("measure", BY_ITSELF, ids=map(str, BY_ITSELF))
-def test_names_are_checked_when_a_study_is_opened(measure, tmp_path):
+@pytest.mark.parametrize("wrong", WRONG, ids=map(str, WRONG))
+def test_names_are_checked_when_a_study_is_opened(wrong, tmp_path):
+    of_items = {"items": {**BASE["items"], **wrong}} if "use" not in wrong else {}
     with pytest.raises(QuaverError) as caught:
-        opened(tmp_path, {"use": "accuracy"}, measure)
-    assert str(caught.value).startswith("measures[1]")
-    for wrong in ({"id": "idd"}, {"gold": "goldd"}, {"groups": ["party"]}, {"text": "{{ txt }}"}):
-        with pytest.raises(QuaverError) as caught:
-            opened(tmp_path, items={**BASE["items"], **wrong})
-        assert str(caught.value).startswith("items")
+        opened(tmp_path, {"use": "accuracy"}, *([] if of_items else [wrong]), **of_items)
+    assert str(caught.value).startswith("items" if of_items else "measures[1]")
 
 
 @pytest.mark.long

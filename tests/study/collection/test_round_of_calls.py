@@ -184,12 +184,6 @@ def test_thinking_between_marks_is_exported_apart_and_the_output_as_it_came(tmp_
     one.export(tmp_path / "calls.parquet")
     (row,) = pl.read_parquet(tmp_path / "calls.parquet").to_dicts()
     assert (row["output"], row["thinking"]) == (said, "Not negative, then.")
-    assert row["marked_label.label"] == "positive"
-
-
-def test_an_export_of_another_kind_is_one_error(tmp_path):
-    one = study(tmp_path)
-    one.run()
     with pytest.raises(QuaverError, match=r"calls\.xlsx") as caught:
         one.export(tmp_path / "calls.xlsx")
     assert caught.value.found == ".xlsx"

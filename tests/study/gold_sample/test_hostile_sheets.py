@@ -64,7 +64,6 @@ def test_every_item_is_labelled_in_the_end(study, form):
         ("a.csv", b'item,label\n"t000,left\n'),
         ("a.xlsx", b"PK\x03\x04 not a workbook"),
         ("a.json", b"[[[[["),
-        ("a.docx", b"x"),
         ("a", b"x"),
         ("a.csv", b""),
     ],

@@ -51,16 +51,6 @@ def test_from_the_draw_to_the_annotations(study):
     assert study.measure("accuracy")
 
 
-def test_a_sheet_shows_no_label_of_a_model_and_no_stratum(study):
-    for path in sheets(study, n=40):
-        for row in read_rows(path):
-            assert {*row} == {"item", "coder", "text", "label", "note"}
-            assert row["text"].startswith("Text ")
-            assert row["label"] == row["note"] == ""
-        order = [row["item"] for row in read_rows(path)]
-        assert order != sorted(order)
-
-
 @pytest.mark.parametrize("design", ["simple", "stratified"])
 def test_anyone_can_draw_it_again(study, design):
     study.gold.draw(n=30, design=design)
@@ -107,19 +97,6 @@ def test_disagreements_are_adjudicated_or_decided_by_a_majority(study):
     assert study.gold.adjudicate("carla") == []
 
 
-def test_taking_a_file_twice_adds_nothing_and_a_changed_label_stays_on_record(study):
-    (path,) = sheets(study, n=10)
-    assert study.gold.take(filled(path, TRUTH)).new == 10
-    again = study.gold.take(path)
-    assert (again.new, again.changed) == (0, 0)
-    rows = read_rows(path)[::-1][:4]
-    rows[0]["label"] = {"left": "right", "right": "left"}[rows[0]["label"]]
-    found = study.gold.take(write_rows(path, rows))
-    assert (found.new, found.changed) == (0, 1)
-    assert study.gold.state.coded.height == 11
-    assert study.gold.state.settled.gold[rows[0]["item"]] == rows[0]["label"]
-
-
 def test_labels_that_came_differently_are_kept_apart(study):
     study.gold.draw(n=10)
     hard = [item for item in TRUTH if item not in study.gold.state.drawn][:3]
@@ -135,22 +112,36 @@ def test_labels_that_came_differently_are_kept_apart(study):
     assert study.gold.status().labelled == 0
 
 
-def test_nothing_is_kept_where_one_row_is_wrong(study):
-    (path,) = sheets(study, n=10)
-    rows = read_rows(filled(path, TRUTH))
-    rows[-1]["label"] = "middle"
-    with pytest.raises(ItemError):
-        study.gold.take(write_rows(path, rows))
-    assert study.gold.state.coded.is_empty()
-
-
-def test_a_filled_sheet_is_never_written_over(study):
-    (path,) = sheets(study, n=10)
+def test_a_sheet_shows_no_label_of_a_model_and_no_stratum_and_is_never_written_over(study):
+    (path,) = sheets(study, n=40)
+    for row in read_rows(path):
+        assert {*row} == {"item", "coder", "text", "label", "note"}
+        assert row["text"].startswith("Text ")
+        assert row["label"] == row["note"] == ""
+    order = [row["item"] for row in read_rows(path)]
+    assert order != sorted(order)
     filled(path, dict(list(TRUTH.items())[:50]))
     before = path.read_bytes()
-    again = study.gold.sheets("csv")
-    assert path not in again
+    assert path not in study.gold.sheets("csv")
     assert path.read_bytes() == before
+
+
+def test_taking_a_file_twice_adds_nothing_and_a_changed_label_stays_on_record(study):
+    (path,) = sheets(study, n=10)
+    rows = read_rows(filled(path, TRUTH))
+    wrong = [*rows[:-1], rows[-1] | {"label": "middle"}]
+    with pytest.raises(ItemError):
+        study.gold.take(write_rows(path.with_name("wrong.csv"), wrong))
+    assert study.gold.state.coded.is_empty(), "nothing is kept where one row is wrong"
+    assert study.gold.take(path).new == 10
+    again = study.gold.take(path)
+    assert (again.new, again.changed) == (0, 0)
+    rows = rows[::-1][:4]
+    rows[0]["label"] = {"left": "right", "right": "left"}[rows[0]["label"]]
+    found = study.gold.take(write_rows(path, rows))
+    assert (found.new, found.changed) == (0, 1)
+    assert study.gold.state.coded.height == 11
+    assert study.gold.state.settled.gold[rows[0]["item"]] == rows[0]["label"]
 
 
 def test_what_needs_a_sample_says_so(study, tmp_path):
@@ -159,6 +150,8 @@ def test_what_needs_a_sample_says_so(study, tmp_path):
         with pytest.raises(StoreError):
             act()
     assert not (study.folder / "gold").exists()
+    assert "no interval" in str(study.gold.forecast(n=10)), "too few of a label"
+    assert "no interval" not in str(study.gold.forecast(n=100))
     for asked in ({}, {"n": 1}, {"n": 0}):
         with pytest.raises(QuaverError):
             study.gold.forecast(**asked)
@@ -204,11 +197,6 @@ def test_drawn_items_that_came_with_a_gold_label_count_and_coders_get_the_others
     }
     assert {name: status.coders[name] for name in dealt} == {name: (n, 0) for name, n in dealt.items()}
     assert f": {known.height} labelled" in str(status), "the table's own labels stand on no sheet"
-
-
-def test_a_sample_with_too_few_of_a_label_for_an_interval_says_so(study):
-    assert "no interval" in str(study.gold.forecast(n=10))
-    assert "no interval" not in str(study.gold.forecast(n=100))
 
 
 def test_a_draw_goes_on_from_a_random_sample_that_the_study_declares(tmp_path):

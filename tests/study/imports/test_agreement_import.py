@@ -42,23 +42,16 @@ def test_every_coefficient_in_every_cell(path):
     assert found[0].value == pytest.approx(1 - 10 / 22)
 
 
-def test_numbers_have_an_intraclass_correlation(path):
+def test_numbers_labels_and_missing_labels_are_what_the_options_say(path):
     found = measure_agreement(path, by=["temp"], level="interval", **NAMES)
     assert [e.measure for e in found][5::6] == ["intraclass_correlation"] * 2
-
-
-def test_only_valid_labels(path):
     found = measure_agreement(path, by=["temp"], labels=["0", "1"], **NAMES)
     assert found[0].value == 1
-    assert found[0].excluded == {"no label": 1}
-    assert found[5].excluded == {"no label": 2}
+    assert [found[0].excluded, found[5].excluded] == [{"no label": 1}, {"no label": 2}]
     kept = measure_agreement(path, by=["temp"], labels=["0", "1"], label_is=["N/A"], **NAMES)
     assert kept[0].excluded == {"not in the label set": 1}
-
-
-def test_missing_as_a_category(path):
-    found = measure_agreement(path, by=["temp"], labels=["0", "1"], missing="category", **NAMES)
-    assert found[0].value == pytest.approx(1 - 10 / 22)
+    counted = measure_agreement(path, by=["temp"], labels=["0", "1"], missing="category", **NAMES)
+    assert counted[0].value == pytest.approx(1 - 10 / 22)
 
 
 PADDED = "item,coder,label\n" + "".join(
@@ -101,29 +94,19 @@ def test_what_may_be_no_label_is_told_with_the_option_that_changes_it(tmp_path):
     rows = ["a", "a", "b", "b", "N/A", "None", "N/A", "", "positve", "a"]
     path.write_text("item,rater,label\n" + "".join(f"{i // 2},{i % 2},{x}\n" for i, x in enumerate(rows)))
     told = measure_agreement(path, resamples=0)[0].details["taken"]
-    assert [row[:2] for row in told] == [
-        ("missing", "(an empty cell)"),
-        ("missing", "N/A"),
-        ("missing", "None"),
-        ("label?", "positve"),
-    ]
+    missing = [("missing", "(an empty cell)"), ("missing", "N/A"), ("missing", "None")]
+    assert [row[:2] for row in told] == [*missing, ("label?", "positve")]
     assert "2 cells" in told[1][2]
     assert "--label-is N/A" in told[1][2]
     assert "--unlabelled positve" in told[3][2]
     told = measure_agreement(path, resamples=0, unlabelled=["N/A", "None"])[0].details["taken"]
-    missing = [row[1:] for row in told if row[0] == "missing"]
-    assert missing == [
-        ("(an empty cell)", "1 cell, no label"),
-        ("N/A", "2 cells, named"),
-        ("None", "1 cell, named"),
+    assert [row[2] for row in told if row[0] == "missing"] == [
+        "1 cell, no label",
+        "2 cells, named",
+        "1 cell, named",
     ]
     valid = measure_agreement(path, resamples=0, labels=["a", "b"])[0]
-    assert [row[:2] for row in valid.details["taken"]] == [
-        ("missing", "(an empty cell)"),
-        ("missing", "N/A"),
-        ("missing", "None"),
-        ("missing", "positve"),
-    ]
+    assert [row[:2] for row in valid.details["taken"]] == [*missing, ("missing", "positve")]
     assert valid.excluded == {"no label": 4, "not in the label set": 1}
 
 
@@ -161,9 +144,7 @@ def test_a_column_of_labels_for_each_rater_is_the_same_as_a_row_for_each_label(t
     for given in (wide, pl.read_csv(wide)):
         with pytest.raises(UnknownName, match="tone_c"):
             measure_agreement(given, label=["tone", "tone_c"])
-
-
-def test_further_headers_of_a_survey_in_a_frame_are_no_labels():
-    rows = [("Coded", "Coded by B"), ('{"ImportId":"Q1"}', '{"ImportId":"Q2"}'), ("a", "a"), ("b", "b")]
-    found = measure_agreement(pl.DataFrame(rows, ["one", "two"], orient="row"), label=["one", "two"])
-    assert (found[0].value, found[0].n) == (1, 2)
+    heads = [("Coded", "Coded by B"), ('{"ImportId":"Q1"}', '{"ImportId":"Q2"}')]
+    survey = pl.DataFrame([*heads, ("a", "a"), ("b", "b")], ["one", "two"], orient="row")
+    found = measure_agreement(survey, label=["one", "two"])
+    assert (found[0].value, found[0].n) == (1, 2), "further headers of a survey are no labels"

@@ -61,21 +61,6 @@ def _read(path, **options):
     return read_text_table(table_of(path, {}), CheckOptions(**options))
 
 
-@pytest.mark.parametrize("form", _WRITTEN)
-def test_each_column_is_taken_for_what_it_is(form, tmp_path):
-    found = _read(_table(tmp_path, _WRITTEN[form]), fields=_NAMES)
-    kinds = {one.name: (one.kind, one.level, one.labels) for one in found.fields}
-    assert kinds == {
-        "tone": ("label", "nominal", ("angry", "calm")),
-        "topics": ("set", "nominal", ("health", "schools", "tax", "war")),
-        "stance": ("scale", "ordinal", ("1", "2", "3", "4", "5")),
-        "cost": ("number", "ratio", ()),
-    }
-    said = {one.column: one.why for one in found.taken if one.role == "field"}
-    assert said["topics"] == "a set of health, schools, tax, war"
-    assert said["cost"] == "a number (ratio)"
-
-
 def test_lists_of_json_lines_and_a_column_for_each_label_are_sets(tmp_path):
     path = tmp_path / "speeches.jsonl"
     path.write_text("\n".join(map(json.dumps, _speeches())))
@@ -94,10 +79,19 @@ def test_lists_of_json_lines_and_a_column_for_each_label_are_sets(tmp_path):
     }
 
 
-def test_one_variable_stays_one_and_what_is_no_variable_is_named(tmp_path):
-    path = _table(tmp_path, _WRITTEN["semicolons"])
-    assert _read(path, gold="tone").fields == ()
+@pytest.mark.parametrize("form", _WRITTEN)
+def test_each_column_is_taken_for_what_it_is(form, tmp_path):
+    path = _table(tmp_path, _WRITTEN[form])
+    found = _read(path, fields=_NAMES)
+    kinds = {one.name: (one.kind, one.level, one.labels) for one in found.fields}
+    assert kinds == {
+        "tone": ("label", "nominal", ("angry", "calm")),
+        "topics": ("set", "nominal", ("health", "schools", "tax", "war")),
+        "stance": ("scale", "ordinal", ("1", "2", "3", "4", "5")),
+        "cost": ("number", "ratio", ()),
+    }
     assert [one.name for one in _read(path, fields=("cost", "tone")).fields] == ["cost", "tone"]
+    assert _read(path, gold="tone").fields == (), "one variable stays one"
     with pytest.raises(QuaverError, match="no variable"):
         _read(path, fields=("speech",), text="tone")
 

@@ -3,11 +3,9 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
 
 import quaver
 from quaver.bundles.verification import verify
-from quaver.cli.main import app
 from quaver.errors import ItemError, QuaverError
 from quaver.study.imports.label_import import import_annotations
 
@@ -47,28 +45,26 @@ def wide(tmp_path):
 
 
 def test_a_wide_table_is_a_study_of_its_fields(wide):
-    study, decisions = import_annotations(wide, fields=["tone", "topics", "cost"])
+    names = ("tone", "topics", "cost")
+    study, decisions = import_annotations(wide, fields=[*names])
     taken = {(one.role, one.column) for one in decisions}
-    assert {("field", "tone"), ("field", "topics"), ("field", "cost"), ("coder", "model")} <= taken
-    assert {("gold", "tone_gold"), ("gold", "topics_gold"), ("gold", "cost_gold")} <= taken
-    frame = study.annotations()
-    assert frame.height == 240
+    assert {
+        ("coder", "model"),
+        *(("field", one) for one in names),
+        *(("gold", f"{one}_gold") for one in names),
+    } <= taken
+    assert study.annotations().height == 240
     assert study.status().answered == 80, "an answer has all fields"
-    right = sum(_said(at, "b") == _true(at) for at in range(40))
-    for name in ("tone", "topics", "cost"):
+    for place, name in enumerate(names):
         found = {
             one.cell["model"]: one.value
             for one in study.measure("accuracy", field=name)
             if one.measure == "accuracy"
         }
-        own = sum(
-            _said(at, "b")[i] == _true(at)[i]
-            for at in range(40)
-            for i in [("tone", "topics", "cost").index(name)]
-        )
-        assert found == {"a": 1.0, "b": own / 40}
-    assert right < 40
-    assert {one.field for one in study.verdict().recommendations} == {"tone", "topics", "cost"}
+        right = sum(_said(at, "b")[place] == _true(at)[place] for at in range(40))
+        assert found == {"a": 1.0, "b": right / 40}
+        assert right < 40
+    assert {one.field for one in study.verdict().recommendations} == {*names}
 
 
 def test_numbers_and_sets_that_no_gold_label_has_count(tmp_path):
@@ -86,15 +82,6 @@ def test_numbers_and_sets_that_no_gold_label_has_count(tmp_path):
     assert sets["accuracy_hamming"] == pytest.approx(12 / 26)
     for name in ("topics", "cost"):
         assert study.measure("compliance", field=name)[0].value == 1
-
-
-@pytest.mark.long
-def test_it_is_reported_packed_and_verified(wide, tmp_path):
-    study, _ = import_annotations(wide, fields=["tone", "topics", "cost"])
-    assert "tone" in study.report().read_text(encoding="utf-8")
-    packed = quaver.bundle(study, tmp_path / "wide.quaver.zip")[0]
-    check = verify(packed)
-    assert check.differing == []
 
 
 @pytest.mark.parametrize(
@@ -133,6 +120,13 @@ def test_cells_for_no_label_are_no_label(tmp_path):
     assert found == [("tone", None, "empty"), ("cost", "3", "valid"), ("topics", "[]", "valid")]
 
 
+@pytest.mark.long
+def test_it_is_reported_packed_and_verified(wide, tmp_path):
+    study, _ = import_annotations(wide, fields=["tone", "topics", "cost"])
+    assert "tone" in study.report().read_text(encoding="utf-8")
+    assert verify(quaver.bundle(study, tmp_path / "wide.quaver.zip")[0]).differing == []
+
+
 def test_a_label_outside_its_field_says_where(wide):
     study, _ = import_annotations(wide, fields=["tone", "topics", "cost"])
     file = study.folder / "imported.csv"
@@ -141,19 +135,8 @@ def test_a_label_outside_its_field_says_where(wide):
         quaver.Study.open(study.folder).annotations()
     assert "imported.csv:8" in str(error.value)
     assert "tone" in str(error.value)
-
-
-def test_fields_with_labels_of_one_column_are_an_error(wide):
     with pytest.raises(QuaverError, match="labels of their own"):
-        import_annotations(wide, fields=["tone"], label="tone")
-
-
-def test_the_command_shows_what_the_columns_are(wide, monkeypatch):
-    monkeypatch.chdir(wide.parent)
-    said = CliRunner().invoke(app(), ["import", "wide.csv", "--fields", "tone,topics,cost"])
-    assert said.exit_code == 0, said.output
-    assert "a set" in said.output
-    assert "a number (ratio)" in said.output
+        import_annotations(wide, wide.parent / "other", fields=["tone"], label="tone")
 
 
 def test_a_column_of_coders_with_another_name_is_to_be_named(tmp_path):

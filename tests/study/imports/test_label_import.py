@@ -63,22 +63,39 @@ def test_repeats_as_promptstability_writes_them(tmp_path):
     # Items 0 and 2 alone have two labels: pairs 48-48 and 12-48. alpha = 1 - (n - 1)·o / Σ n_c·n_k
     # = 1 - 3·2 / (2·(1·3)) = 0 by hand.
     (estimate,) = study.measure("intra_pss")
-    assert estimate.value == pytest.approx(0.0)
-    assert estimate.n == 2
+    assert (estimate.value, estimate.n) == (pytest.approx(0.0), 2)
 
 
 def test_prompts_as_promptstability_writes_them(tmp_path):
+    """Each with its text, and the original one marked; a prompt for each item is nobody's paraphrase."""
     study, taken = imported(tmp_path, INTER)
-    assert [one.column for one in taken if one.role == "variant"] == ["prompt_id", "temperature"]
-    assert [variant.id for variant in study.experiment.variants] == [
-        "prompt_id=0,temperature=0.1",
-        "prompt_id=1,temperature=0.1",
-        "prompt_id=0,temperature=0.5",
-    ]
+    columns = {
+        role: [one.column for one in taken if one.role == role] for role in ("variant", "prompt", "original")
+    }
+    assert columns == {
+        "variant": ["prompt_id", "temperature"],
+        "prompt": ["prompt"],
+        "original": ["original"],
+    }
+    assert {variant.id: variant.system for variant in study.experiment.variants} == {
+        "prompt_id=0,temperature=0.1": "Is it left?",
+        "prompt_id=1,temperature=0.1": "Left?",
+        "prompt_id=0,temperature=0.5": "Is it left?",
+    }
     assert study.experiment.items[0].fields == {"id": "0", "text": "One."}
     shares = {(one.cell["variant"], one.cell["label"]): one.value for one in study.measure("label_shares")}
     assert shares["prompt_id=1,temperature=0.1", "1"] == 1.0
     assert shares["prompt_id=0,temperature=0.5", "1"] == 0.5
+    assert study.annotations().filter("original")["prompt_id"].cast(pl.String).unique().to_list() == ["0"]
+    assert "original_agreement" in [one.use for one in study.spec.measures]
+    (tmp_path / "two").mkdir()
+    plain, taken = imported(
+        tmp_path / "two", INTER.replace("1,Two.,0,0,Is it left?", "1,Two.,0,0,Is Two. left?", 1)
+    )
+    assert "prompt" not in [one.role for one in taken]
+    assert plain.experiment.variants[0].system == ""
+    with pytest.raises(ItemError, match="'prompt'"):
+        import_annotations(tmp_path / "two" / "labels.csv", tmp_path / "named", prompt="prompt")
 
 
 def test_a_column_a_coder(tmp_path):
@@ -182,28 +199,7 @@ def test_its_report_claims_nothing_that_is_not_known(tmp_path, prompts):
         assert claim not in report
 
 
-def test_prompts_and_the_mark_of_the_original(tmp_path):
-    study, taken = imported(tmp_path, INTER)
-    assert [one.column for one in taken if one.role in ("prompt", "original")] == ["prompt", "original"]
-    assert [variant.system for variant in study.experiment.variants] == [
-        "Is it left?",
-        "Left?",
-        "Is it left?",
-    ]
-    frame = study.annotations()
-    marked = frame.filter("original")["prompt_id"].cast(pl.String).unique().to_list()
-    assert marked == ["0"]
-    assert "original_agreement" in [one.use for one in study.spec.measures]
-    (tmp_path / "two").mkdir()
-    two = INTER.replace("1,Two.,0,0,Is it left?", "1,Two.,0,0,Is Two. left?", 1)
-    plain, taken = imported(tmp_path / "two", two)  # a prompt for each item is nobody's paraphrase
-    assert "prompt" not in [one.role for one in taken]
-    with pytest.raises(ItemError, match="'prompt'"):
-        import_annotations(tmp_path / "two" / "labels.csv", tmp_path / "named", prompt="prompt")
-    assert plain.experiment.variants[0].system == ""
-
-
-def test_repeats_that_no_column_numbers(tmp_path):
+def test_repeats_that_no_column_numbers_are_counted(tmp_path):
     rows = [
         f"{item},{'ab'[(item + again) % 2 if item else 0]},0.5" for again in range(3) for item in range(4)
     ]
@@ -213,14 +209,11 @@ def test_repeats_that_no_column_numbers(tmp_path):
     study, taken = imported(tmp_path, text, {"twice": "repeat"})
     assert any(one.role == "repeat" and "order" in one.column for one in taken)
     assert study.annotations()["repeat"].to_list() == [0] * 4 + [1] * 4 + [2] * 4
-    assert study.measure("intra_pss")[0].value is not None
-    again = quaver.Study.open(study.folder).annotations()
-    assert again.equals(study.annotations())
-
-
-def test_repeats_that_are_too_large_to_be_numbers_are_counted(tmp_path):
-    study, _ = imported(tmp_path, "id,repeat,annotation\n1,9223372036854775808,a\n2,20261123101500,b\n3,4,a")
-    assert study.annotations()["repeat"].to_list() == [0, 1, 2]
+    assert quaver.Study.open(study.folder).annotations().equals(study.annotations())
+    (tmp_path / "large").mkdir()
+    text = "id,repeat,annotation\n1,9223372036854775808,a\n2,20261123101500,b\n3,4,a"
+    study, _ = imported(tmp_path / "large", text)
+    assert study.annotations()["repeat"].to_list() == [0, 1, 2], "too large to be numbers"
 
 
 def test_a_label_that_holds_a_comma(tmp_path):
@@ -241,24 +234,18 @@ def test_a_label_that_holds_a_comma(tmp_path):
     assert not (tmp_path / "other").exists()
 
 
-def test_many_labels_outside_the_set_are_one_error_of_some_lines(tmp_path):
-    text = "item,repeat,label\n" + "".join(f"{n // 2},{n % 2},label {n}\n" for n in range(106))
-    with pytest.raises(ItemError) as caught:
-        imported(tmp_path, text, labels=("label 0", "label 1"))
-    told = str(caught.value)
-    assert "103 others" in told
-    assert "'label 3', 'label 4'" in told
-    assert len(told.splitlines()) == 4
-    assert len(told) < 600
-
-
-def test_it_asks_nothing_and_says_what_it_cannot(tmp_path):
+def test_it_asks_nothing_and_is_not_written_over(tmp_path):
     study, _ = imported(tmp_path, INTRA)
     for work in (study.run, study.plan, study.variants.make, study.rescore):
         with pytest.raises(StoreError) as caught:
             work()
-        assert caught.value.where == str(study.folder)
-        assert caught.value.found == study.source.kind
+        assert (caught.value.where, caught.value.found) == (str(study.folder), study.source.kind)
+    with pytest.raises(QuaverError, match="already a study"):
+        imported(tmp_path, INTRA)
+    path = study.folder / "study.yaml"
+    path.write_text(path.read_text() + "repeats: 3\n")
+    with pytest.raises(SpecError, match="remove 'repeats'"):
+        quaver.Study.open(path)
 
 
 def test_labels_outside_the_set_are_one_error_that_names_the_line(tmp_path):
@@ -267,57 +254,6 @@ def test_labels_outside_the_set_are_one_error_that_names_the_line(tmp_path):
     assert caught.value.where == "labels.csv:2: annotation"
     assert "did you mean '47.0'?" in str(caught.value)
     assert not (tmp_path / "study").exists()
-
-
-def test_what_is_no_label_is_named(tmp_path):
-    study, _ = imported(tmp_path, INTRA.replace(",,1", ",N/A,1", 1), unlabelled=("N/A",))
-    assert study.annotations()["status"].cast(pl.String).to_list().count("no_label") == 1
-    assert study.experiment.labels.codes == ("12", "48")
-
-
-@pytest.mark.parametrize(
-    ("text", "roles", "error", "said"),
-    [
-        (LONG, {"item": "dok", "label": "code"}, UnknownName, "did you mean 'doc'?"),
-        (LONG.replace("1,q", "1,p"), {"item": "doc", "label": "code"}, ItemError, "one place"),
-        (LONG, {"label": "code"}, QuaverError, "no column of items"),
-        (
-            LONG.replace("1,q,a,a", "1,q,a,b"),
-            {"item": "doc", "coder": "who", "label": "code", "gold": "truth"},
-            ItemError,
-            "two values of 'truth'",
-        ),
-        (
-            LONG,
-            {"item": "doc", "label": "code", "gold": "who"},
-            QuaverError,
-            "the labels of code and of who hardly overlap",
-        ),
-        ("item,label,code\n1,a,b\n2,b,a\n", None, QuaverError, "several columns could be the label"),
-        ("item,label\n1,a\n2,a\n", None, QuaverError, "fewer than two labels"),
-        ("item,label\n,a\n2,b\n", None, ItemError, "no item"),
-        ("item,label\n", None, ItemError, "no annotations"),
-        (INTRA.replace(",,,", ",,", 1), None, ItemError, "differ in length"),
-    ],
-)
-def test_bad_files_are_one_clear_error(tmp_path, text, roles, error, said):
-    with pytest.raises(error) as caught:
-        imported(tmp_path, text, roles)
-    assert said in str(caught.value)
-
-
-def test_a_study_is_not_written_over(tmp_path):
-    imported(tmp_path, INTRA)
-    with pytest.raises(QuaverError, match="already a study"):
-        imported(tmp_path, INTRA)
-
-
-def test_what_such_a_study_cannot_have_is_named(tmp_path):
-    study, _ = imported(tmp_path, INTRA)
-    path = study.folder / "study.yaml"
-    path.write_text(path.read_text() + "repeats: 3\n")
-    with pytest.raises(SpecError, match="remove 'repeats'"):
-        quaver.Study.open(path)
 
 
 def test_a_sheet_of_coders_is_imported_and_read_again(tmp_path):
@@ -350,21 +286,14 @@ def test_a_column_of_answers_is_not_taken_for_labels(tmp_path):
     assert "labels=" in (caught.value.fix or "")
 
 
-def test_a_label_column_that_is_the_same_in_every_row_is_the_name_of_the_data(tmp_path):
-    text = "id,annotation,iteration,label\n" + "".join(
-        f"{item},{item % 2},{repeat},MII\n" for repeat in (0, 1) for item in range(4)
-    )
-    _, taken = imported(tmp_path, text)
-    assert ("label", "annotation") in [(one.role, one.column) for one in taken]
-
-
 def test_many_labels_are_labels_where_their_column_is_named(tmp_path):
+    """And a column that has one value, whatever it is called, holds the name of the data."""
     rows = [
-        f"{item},{'12' if item % 3 else '48' if item % 2 else f'own {item}'},{r}"
+        f"{item},{'12' if item % 3 else '48' if item % 2 else f'own {item}'},{r},MII"
         for r in (0, 1)
         for item in range(240)
     ]
-    text = "\n".join(["id,annotation,iteration", *rows, ""])
+    text = "\n".join(["id,annotation,iteration,label", *rows, ""])
     with pytest.raises(QuaverError, match="different labels") as caught:
         imported(tmp_path, text)
     assert "label= annotation" in (caught.value.fix or "")
@@ -416,17 +345,38 @@ def test_what_people_drew_at_random_says_which_models_labels_to_accept(tmp_path)
     assert {group.column for group in found.groups} == {"label"}  # people's columns are no groups
 
 
+NAMED = {"item": "doc", "coder": "who", "label": "code"}
+
+
 @pytest.mark.parametrize(
-    ("wrong", "problem"),
+    ("text", "roles", "error", "said"),
     [
-        ({"confidence": ("c1",)}, "one column for each"),
-        ({"confidence": ("c1", "h1")}, "named twice"),
-        ({"confidence": ("c1", "id")}, "not a confidence"),
+        (LONG, {"item": "dok", "label": "code"}, UnknownName, "did you mean 'doc'?"),
+        (LONG.replace("1,q", "1,p"), {"item": "doc", "label": "code"}, ItemError, "one place"),
+        (LONG, {"label": "code"}, QuaverError, "no column of items"),
+        (LONG.replace("1,q,a,a", "1,q,a,b"), {**NAMED, "gold": "truth"}, ItemError, "two values of 'truth'"),
+        (
+            LONG,
+            {"item": "doc", "label": "code", "gold": "who"},
+            QuaverError,
+            "of code and of who hardly overlap",
+        ),
+        (PEOPLE_AND_MODELS, {**BOTH, "confidence": ("c1",)}, QuaverError, "one column for each"),
+        (PEOPLE_AND_MODELS, {**BOTH, "confidence": ("c1", "h1")}, QuaverError, "named twice"),
+        (PEOPLE_AND_MODELS, {**BOTH, "confidence": ("c1", "id")}, QuaverError, "not a confidence"),
+        (PEOPLE_AND_MODELS, {**BOTH, "gold": "labels.csv"}, UnknownName, "is a file: join its rows"),
+        ("item,label,code\n1,a,b\n2,b,a\n", None, QuaverError, "several columns could be the label"),
+        ("item,label\n1,a\n2,a\n", None, QuaverError, "fewer than two labels"),
+        ("item,label\n,a\n2,b\n", None, ItemError, "no item"),
+        ("item,label\n", None, ItemError, "no annotations"),
+        (INTRA.replace(",,,", ",,", 1), None, ItemError, "differ in length"),
     ],
 )
-def test_confidence_that_fits_no_model_is_one_error(wrong, problem, tmp_path):
-    with pytest.raises(QuaverError, match=problem):
-        imported(tmp_path, PEOPLE_AND_MODELS, **{**BOTH, **wrong})
+def test_bad_files_are_one_clear_error(tmp_path, monkeypatch, text, roles, error, said):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(error) as caught:
+        imported(tmp_path, text, roles)
+    assert said in str(caught.value)
 
 
 def test_logs_of_other_programs_are_read_as_they_are(tmp_path):
@@ -469,10 +419,3 @@ def test_scores_of_inspect_ai_that_are_no_numbers_are_no_labels(tmp_path):
     (tmp_path / "log.json").write_text(json.dumps({"eval": {}, "samples": rows, "reductions": [{}]}))
     with pytest.raises(ItemError, match="a log of inspect-ai"):
         import_annotations(tmp_path / "log.json", **named)
-
-
-def test_a_file_in_place_of_a_column_leads_to_the_column(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "truth.csv").write_text("id,truth\n1,a\n")
-    with pytest.raises(UnknownName, match="is a file: join its rows"):
-        imported(tmp_path, PEOPLE_AND_MODELS, **{**BOTH, "gold": "truth.csv"})

@@ -45,9 +45,14 @@ def opened(folder, study=STUDY):
     return Study.open(written(folder, study, ITEMS), functions={"fake": annotate})
 
 
-def test_a_study_draws_its_conclusions(tmp_path):
-    study = opened(tmp_path)
-    study.run()
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    made = opened(tmp_path_factory.mktemp("conclusions"))
+    made.run()
+    return made
+
+
+def test_a_study_draws_its_conclusions(study):
     found = study.estimates()
     alone = study.estimates(["conclusions"])
     assert [one.measure for one in found] == ["accuracy", "accuracy", *(one.measure for one in alone)]
@@ -58,12 +63,10 @@ def test_a_study_draws_its_conclusions(tmp_path):
     page = study.report().read_text(encoding="utf-8")
     assert "age: age &gt; 0" in page
     assert "2 specifications: holds under 2" in page
-    assert (tmp_path / "figures" / "conclusion-age.svg").is_file()
+    assert (study.folder / "figures" / "conclusion-age.svg").is_file()
 
 
-def test_a_conclusion_that_the_file_does_not_name_is_drawn_as_if_it_did(tmp_path):
-    study = opened(tmp_path)
-    study.run()
+def test_a_conclusion_that_the_file_does_not_name_is_drawn_as_if_it_did(study):
     named = [one for one in study.estimates(["conclusions"]) if one.cell.get("conclusion") == "age"]
     asked = study.measure("conclusion", formula="share(positive) ~ age", effect="age > 0")
     assert [(one.measure, one.value, one.low, one.high) for one in asked] == [
@@ -74,12 +77,9 @@ def test_a_conclusion_that_the_file_does_not_name_is_drawn_as_if_it_did(tmp_path
 
 
 @pytest.mark.long
-def test_a_bundle_without_texts_keeps_what_conclusions_need(tmp_path):
-    study = opened(tmp_path)
-    study.run()
+def test_a_bundle_without_texts_keeps_what_conclusions_need(study, tmp_path):
     path, _ = quaver.bundle(study, tmp_path / "b.quaver.zip", texts=False)
-    found = quaver.verify(path)
-    assert not found.differs
+    assert not quaver.verify(path).differs
     packed = Study.open(path)
     assert {name for item in packed.experiment.items for name in item.fields} == {"age", "side", "truth"}
     assert [one.value for one in packed.estimates(["conclusions"])] == [
@@ -87,14 +87,50 @@ def test_a_bundle_without_texts_keeps_what_conclusions_need(tmp_path):
     ]
 
 
-def test_two_studies_are_compared_in_their_conclusions(tmp_path):
-    sides = [opened(tmp_path / name) for name in ("one", "two")]
-    for side in sides:
-        side.run()
-    found = quaver.compare(*sides, resamples=200)
+def turned(text, prompt):
+    """Where it was positive before it is negative, and the other way round."""
+    return "negative" if annotate(text, prompt) == "positive" else "positive"
+
+
+def test_a_bound_on_a_conclusion_is_judged_by_its_interval(study, tmp_path):
+    two = Study.open(written(tmp_path, STUDY, ITEMS), functions={"fake": turned})
+    two.run()
+    bound = "conclusion[conclusion=age] < 0"
+    assert quaver.compare(study, study, measures=["accuracy"], fail_if=["conclusion < 0"], resamples=200).held
+    found = quaver.compare(study, two, measures=["accuracy"], fail_if=[bound], resamples=200)
+    (judged,) = found.judgements
+    variants = {estimate.cell["variant"] for estimate in judged.failed}
+    assert variants == {"paraphrase=original", "paraphrase=curt"}
+    # A linear regression of turned labels has the turned coefficient.
+    for estimate in judged.failed:
+        assert estimate.details["after"] == pytest.approx(-estimate.details["before"])
+
+
+def test_nothing_changed_bounds_a_coefficient_in_its_own_unit(study):
+    found = quaver.compare(study, study, measures=["conclusions"], resamples=200)
     told = [one for one in found.differences if one.measure == "conclusion"]
     assert len(told) == 4
     assert all(one.value == 0 for one in told if one.value is not None)
+    (age,) = (one for one in told if "age" in one.cell.values() and one.cell["variant"] == "paraphrase=curt")
+    # Of all items up to 1 - 0.025^(1/30) may differ. The slope is largest if all above the mean are positive
+    # and least if all others are: 225 is the sum of the distances, 2247.5 that of their squares.
+    assert (-age.low, age.high) == pytest.approx([(1 - 0.025 ** (1 / 30)) * 225 / 2247.5] * 2)
+
+
+@pytest.mark.parametrize(
+    ("bound", "said"),
+    [
+        ("conclusion[conclusion=aeg] < 0", "there are conclusion=age, model=fake"),
+        ("conclusoin < 0", "did you mean 'conclusion'"),
+    ],
+)
+def test_a_bound_on_a_conclusion_that_cannot_be_judged(study, tmp_path, bound, said):
+    with pytest.raises(QuaverError, match=said):
+        quaver.compare(study, study, measures=["accuracy"], fail_if=[bound], resamples=100)
+    bare = opened(tmp_path, STUDY.partition("conclusions:")[0])
+    bare.run()
+    with pytest.raises(QuaverError, match="conclusion"):
+        quaver.compare(bare, bare, fail_if=["conclusion < 0"], resamples=100)
 
 
 @pytest.mark.parametrize(
@@ -112,70 +148,3 @@ def test_what_is_wrong_is_found_before_anything_is_asked(tmp_path, right, wrong,
         opened(tmp_path, STUDY.replace(right, wrong, 1))
     assert ": conclusions[" in str(caught.value)
     assert not (tmp_path / "responses.db").exists()
-
-
-def turned(text, prompt):
-    """Where it was positive before it is negative, and the other way round."""
-    return "negative" if annotate(text, prompt) == "positive" else "positive"
-
-
-def sides(folder):
-    found = [
-        opened(folder / "one"),
-        Study.open(written(folder / "two", STUDY, ITEMS), functions={"fake": turned}),
-    ]
-    for one in found:
-        one.run()
-    return found
-
-
-def test_a_bound_on_a_conclusion_is_judged_by_its_interval(tmp_path):
-    one, two = sides(tmp_path)
-    bound = "conclusion[conclusion=age] < 0"
-    assert quaver.compare(one, one, measures=["accuracy"], fail_if=["conclusion < 0"], resamples=200).held
-    found = quaver.compare(one, two, measures=["accuracy"], fail_if=[bound], resamples=200)
-    (judged,) = found.judgements
-    assert {estimate.cell["variant"] for estimate in judged.failed} == {
-        "paraphrase=original",
-        "paraphrase=curt",
-    }
-    # A linear regression of turned labels has the turned coefficient.
-    for estimate in judged.failed:
-        assert estimate.details["after"] == pytest.approx(-estimate.details["before"])
-
-
-def test_nothing_changed_bounds_a_coefficient_in_its_own_unit(tmp_path):
-    one = opened(tmp_path)
-    one.run()
-    found = quaver.compare(one, one, measures=["conclusions"], resamples=200)
-    (age,) = [
-        c
-        for c in found.differences
-        if c.measure == "conclusion"
-        and tuple(c.cell.values())[:1] == ("age",)
-        and c.cell["variant"] == "paraphrase=curt"
-    ]
-    # Of all items up to 1 - 0.025^(1/30) may differ. The slope is largest if all above the mean are positive
-    # and least if all others are: 225 is the sum of the distances, 2247.5 that of their squares.
-    assert (-age.low, age.high) == pytest.approx([(1 - 0.025 ** (1 / 30)) * 225 / 2247.5] * 2)
-
-
-@pytest.mark.parametrize(
-    ("bound", "said"),
-    [
-        ("conclusion[conclusion=aeg] < 0", "there are conclusion=age, model=fake"),
-        ("conclusoin < 0", "did you mean 'conclusion'"),
-    ],
-)
-def test_a_bound_on_a_conclusion_that_cannot_be_judged(tmp_path, bound, said):
-    one = opened(tmp_path)
-    one.run()
-    with pytest.raises(QuaverError, match=said):
-        quaver.compare(one, one, measures=["accuracy"], fail_if=[bound], resamples=100)
-
-
-def test_a_bound_on_a_conclusion_that_no_study_draws(tmp_path):
-    bare = opened(tmp_path, STUDY.partition("conclusions:")[0])
-    bare.run()
-    with pytest.raises(QuaverError, match="conclusion"):
-        quaver.compare(bare, bare, fail_if=["conclusion < 0"], resamples=100)

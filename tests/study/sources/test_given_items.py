@@ -31,26 +31,6 @@ def opened(folder, items, **more):
     return quaver.Study.open(study(items, **more), folder=folder, functions={"mine": annotate})
 
 
-def test_a_frame_is_kept_and_the_folder_opens_without_it(tmp_path):
-    first = opened(tmp_path / "s", {"source": FRAME, "id": "id", "gold": "judged"})
-    assert [item.id for item in first.experiment.items] == ["1", "2", "3"]
-    first.run()
-    again = quaver.Study.open(tmp_path / "s", functions={"mine": annotate})
-    assert again.run().done == 0
-    assert again.annotations().equals(first.annotations())
-    assert [e.value for e in again.estimates()] == [1.0]
-    without = quaver.Study.open(tmp_path / "s")
-    assert without.annotations().height == 3
-
-
-def test_the_lock_names_the_file_and_no_folder_of_this_machine(tmp_path):
-    one = opened(tmp_path / "s", FRAME)
-    one.run()
-    source = one.source.lock()["study"]["items"]["source"]
-    assert (tmp_path / "s" / source).is_file()
-    assert re.fullmatch(r"items-[0-9a-f]{12}\.jsonl", source)
-
-
 @pytest.mark.parametrize(
     "items", [["Great!", "Bad"], [{"text": "Great!"}], FRAME["text"], {"source": ["Bad"]}]
 )
@@ -86,26 +66,15 @@ def test_a_study_file_of_the_users_own_is_left_alone(tmp_path):
     assert len(quaver.Study.open(tmp_path).experiment.items) == 3
 
 
-def test_nothing_is_written_where_the_study_has_a_mistake(tmp_path):
+def test_nothing_is_written_where_the_study_has_a_mistake_or_the_data_a_key(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-proj-abcdefghijklmnop1234")
     with pytest.raises(QuaverError):
         opened(tmp_path / "s", FRAME, repeets=2)
     with pytest.raises(ItemError):
         opened(tmp_path / "s", [1, 2])
-    assert not (tmp_path / "s").exists()
-
-
-def test_data_that_hold_a_key_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-proj-abcdefghijklmnop1234")
     with pytest.raises(QuaverError, match="OPENAI_API_KEY"):
         opened(tmp_path / "s", ["sk-proj-abcdefghijklmnop1234"])
     assert not (tmp_path / "s").exists()
-
-
-def test_a_bundle_has_the_data(tmp_path):
-    one = opened(tmp_path / "s", {"source": FRAME, "gold": "judged"})
-    one.run()
-    path, _ = quaver.bundle(one, tmp_path / "b.zip")
-    assert not quaver.verify(path).differs
 
 
 @pytest.mark.parametrize("wrapped", [False, True])
@@ -123,11 +92,18 @@ def test_examples_may_be_data_too(tmp_path, wrapped):
     assert len(quaver.Study.open(path).experiment.items) == 2
 
 
-@pytest.mark.parametrize("column", ["item", "variant", "decoding"])
-def test_kept_rows_without_an_item_or_a_prompt_are_made_again(tmp_path, column):
-    first = opened(tmp_path / "s", {"source": FRAME, "id": "id"})
+def test_a_frame_is_kept_and_the_folder_opens_without_it(tmp_path):
+    first = opened(tmp_path / "s", {"source": FRAME, "id": "id", "gold": "judged"})
+    assert [item.id for item in first.experiment.items] == ["1", "2", "3"]
     first.run()
-    frame, kept = first.annotations(), tmp_path / "s" / "annotations.parquet"
-    damaged = pl.read_parquet(kept)
-    damaged.with_columns(pl.lit(None, damaged.schema[column]).alias(column)).write_parquet(kept)
-    assert quaver.Study.open(tmp_path / "s").annotations().equals(frame)
+    again = quaver.Study.open(tmp_path / "s", functions={"mine": annotate})
+    assert again.run().done == 0
+    assert again.annotations().equals(first.annotations())
+    assert [e.value for e in again.estimates()] == [1.0]
+    without = quaver.Study.open(tmp_path / "s")
+    assert without.annotations().height == 3
+    source = first.source.lock()["study"]["items"]["source"]
+    assert (tmp_path / "s" / source).is_file()
+    assert re.fullmatch(r"items-[0-9a-f]{12}\.jsonl", source), "no folder of this machine"
+    path, _ = quaver.bundle(first, tmp_path / "b.zip")
+    assert not quaver.verify(path).differs

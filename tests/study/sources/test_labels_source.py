@@ -146,24 +146,6 @@ def test_what_cannot_be_read_leaves_nothing_behind(tmp_path, roles, options, sai
     assert not (tmp_path / "study").exists()
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda frame: frame.drop("label"),
-        lambda frame: frame.rename({"repeat": "times"}),
-        lambda frame: frame.with_columns(pl.lit(1).alias("model")),
-        lambda frame: frame.with_columns(pl.lit("x").alias("probabilities")),
-    ],
-)
-def test_annotations_with_other_columns_are_made_anew(change, tmp_path):
-    study = imported(tmp_path)
-    study.annotations()
-    kept = tmp_path / "study" / "annotations.parquet"
-    change(pl.read_parquet(kept)).write_parquet(kept)
-    opened = quaver.Study.open(tmp_path / "study")
-    assert labels(opened.annotations(), "label_match") == LEFT
-
-
 @pytest.mark.parametrize("file", ["calls.csv", "calls.parquet"])
 def test_a_time_that_is_none_is_one_error_of_an_export(file, tmp_path):
     study = imported(tmp_path)

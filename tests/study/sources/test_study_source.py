@@ -137,13 +137,20 @@ def can(kind):
     return CAN[own] - lost - ({"has_texts"} if "without" in packed else set())
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_source_says_what_it_can(studies, kind):
-    source = studies[kind].source
-    assert {one for one in ABILITIES if getattr(source, one)} == can(kind)
-    assert source.kind
-    assert type(studies[kind]) is Study
+def test_a_source_says_what_it_can_and_counts_what_it_stores(studies, kind):
+    study = studies[kind]
+    assert {one for one in ABILITIES if getattr(study.source, one)} == can(kind)
+    assert study.source.kind
+    frame = study.annotations()
+    assert set(ANNOTATION_COLUMNS) <= set(frame.columns)
+    now = study.status()
+    assert now.answered == now.total == study.source.calls
+    if not study.source.has_answers:
+        assert now.total == frame.height
+        return
+    with study.source.answers() as store:
+        assert store.calls.answered() == now.answered
 
 
 @pytest.mark.parametrize(
@@ -176,29 +183,12 @@ def test_what_a_source_cannot_is_one_error(studies, kind, name, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_frame_has_the_annotations_columns(studies, kind):
-    frame = studies[kind].annotations()
-    assert set(ANNOTATION_COLUMNS) <= set(frame.columns)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_a_source_stores_is_what_it_counts(studies, kind):
-    study = studies[kind]
-    now = study.status()
-    assert now.answered == now.total == study.source.calls
-    if not study.source.has_answers:
-        assert now.total == study.annotations().height
-        return
-    with study.source.answers() as store:
-        assert store.calls.answered() == now.answered
-
-
-def test_no_source_is_half_made():
+def test_no_source_is_half_made(studies):
     """Every concrete source has all of the protocol, and nobody makes a study of another class."""
     kinds = [one for one in _below(StudySource) if not inspect.isabstract(one)]
     assert {one.__name__ for one in kinds} == {"StudyFile", "Labels", "Answers", "Bundle", "FieldSource"}
     assert not Study.__subclasses__()
+    assert {type(study) for study in studies.values()} == {Study}
 
 
 def _below(one):
