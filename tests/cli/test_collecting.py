@@ -19,13 +19,10 @@ def quaver(tmp_path, monkeypatch, capsys):
     return partial(here, tmp_path, monkeypatch=monkeypatch, capsys=capsys)
 
 
-def test_nobody_knows_what_a_function_costs(quaver):
+def test_nobody_knows_what_a_function_costs_unless_it_is_said(quaver, tmp_path):
     done = quaver("plan", *FAKE)
     assert done.returncode == 0, done.stderr
     assert "unknown" in done.stdout
-
-
-def test_a_function_with_a_price_of_nothing_is_free(quaver, tmp_path):
     written(tmp_path, VARIED.replace("use: function}", "use: function, price: 0}"))
     assert "free" in quaver("plan", *FAKE).stdout
 

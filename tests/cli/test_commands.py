@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from functools import partial
-from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -16,7 +15,6 @@ from tests.studies import ITEMS, STUDY, written
 
 from quaver import __version__
 from quaver.cli.console import plain, table
-from quaver.cli.main import COMMANDS
 from quaver.core.number_format import duration
 from quaver.design.spec.json_schema import MODELINE, SCHEMA_FILE, json_schema
 
@@ -45,34 +43,22 @@ def refused(done):
     return done.stderr
 
 
-@pytest.mark.long
-def test_the_whole_way(folder):
-    planned = quaver(folder, "plan", "study.yaml", *SAME)
-    assert planned.returncode == 0, planned.stderr
-    assert numbers(planned.stdout.splitlines()[0]) == [
-        3,
-        1,
-        1,
-        6,
-        0,
-    ]  # items × variants × decodings: calls, done
-    ran = quaver(folder, "run", "study.yaml", *SAME)
-    assert ran.returncode == 0, ran.stderr
-    assert numbers(ran.stdout.splitlines()[0])[0] == 6
-    again = quaver(folder, "run", ".", *SAME)
-    collected, _, reading, verdict, *_ = again.stdout.splitlines()
-    assert numbers(collected) == [0, 6, 6]  # collected, stored, of
-    assert numbers(reading) == [100, 0, 0]  # percent: a label alone, several, read in two ways
-    assert numbers(verdict) == [3]  # texts: too few
-    found = status(quaver(folder, "status", "study.yaml", "--json", *SAME))
-    assert (found["answered"], found["total"]) == (6, 6)
-    shown = quaver(folder, "status", "study.yaml", *SAME).stdout.splitlines()
-    assert numbers(shown[0]) == [6, 6]
-    assert shown[-1] == "Next: quaver report"
-    rescored = quaver(folder, "rescore", "study.yaml", "--evaluator", "exact", *SAME)
-    assert rescored.returncode == 0, rescored.stderr
-    assert "exact" in rescored.stdout
-    assert (folder / "annotations.parquet").exists()
+def test_init_writes_a_study_and_never_over_another(tmp_path, command):
+    done = command(tmp_path, "init", "new/study.yaml")
+    assert done.returncode == 0, done.stderr
+    assert "quaver run new/study.yaml --small" in done.stdout
+    assert "exists" in refused(command(tmp_path, "init", "new/study.yaml"))
+    printed = command(tmp_path, "init", "-")
+    assert MODELINE + printed.stdout == (tmp_path / "new" / "study.yaml").read_text()
+    named = MODELINE.partition("$schema=")[2].strip()
+    assert json.loads((tmp_path / "new" / named).read_text()) == json_schema()
+    (tmp_path / SCHEMA_FILE).write_text("{}")
+    assert SCHEMA_FILE in refused(command(tmp_path, "init", "stability"))
+    assert not (tmp_path / "stability.yaml").exists()
+    (tmp_path / SCHEMA_FILE).write_text(command(tmp_path, "schema").stdout)
+    assert command(tmp_path, "init", "stability").returncode == 0
+    assert (tmp_path / "stability.yaml").read_text().startswith(MODELINE)
+    assert command(tmp_path, "--version").stdout.strip() == f"quaver {__version__}"
 
 
 def test_estimates_and_the_report_follow(folder, command):
@@ -90,44 +76,6 @@ def test_estimates_and_the_report_follow(folder, command):
     assert reported.returncode == 0, reported.stderr
     assert (folder / "report.html").stat().st_size > 1000
     assert (folder / "estimates.csv").exists()
-
-
-def test_init_writes_a_study_and_never_over_another(tmp_path, command):
-    done = command(tmp_path, "init", "new/study.yaml")
-    assert done.returncode == 0, done.stderr
-    assert "quaver run new/study.yaml --small" in done.stdout
-    assert "exists" in refused(command(tmp_path, "init", "new/study.yaml"))
-    printed = command(tmp_path, "init", "-")
-    assert MODELINE + printed.stdout == (tmp_path / "new" / "study.yaml").read_text()
-    named = MODELINE.partition("$schema=")[2].strip()
-    assert json.loads((tmp_path / "new" / named).read_text()) == json_schema()
-
-
-def test_init_writes_its_schema_again_and_never_over_another_file(tmp_path, command):
-    (tmp_path / SCHEMA_FILE).write_text("{}")
-    assert SCHEMA_FILE in refused(command(tmp_path, "init", "stability"))
-    assert not (tmp_path / "stability.yaml").exists()
-    (tmp_path / SCHEMA_FILE).write_text(command(tmp_path, "schema").stdout)
-    assert command(tmp_path, "init", "stability").returncode == 0
-    assert (tmp_path / "stability.yaml").read_text().startswith(MODELINE)
-
-
-def test_the_schema_is_json(command):
-    schema = json.loads(command(Path.cwd(), "schema").stdout)
-    assert schema["properties"]["repeats"]["minimum"] == 1
-
-
-def test_the_version_is_printed(tmp_path, command):
-    done = command(tmp_path, "--version")
-    assert (done.returncode, done.stdout.strip()) == (0, f"quaver {__version__}")
-
-
-def test_help_names_every_command(tmp_path):
-    done = quaver(tmp_path, "help", "--all")
-    assert done.returncode == 0
-    assert [name for name in COMMANDS if f"\n  {name} " not in done.stdout] == []
-    script = Path(sys.executable).with_name("quaver")
-    assert subprocess.run([script, "--help"], capture_output=True, check=True, env=environment()).stdout
 
 
 BAD = {

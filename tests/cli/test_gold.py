@@ -36,14 +36,6 @@ def test_a_sample_from_forecast_to_labels(folder, monkeypatch, capsys):
     assert "round-2-ada-2.xlsx" in run("--sheets", "--format", "xlsx")
 
 
-def test_the_only_sheet_is_named_in_the_command_that_takes_it_back(folder, monkeypatch, capsys):
-    done = here(folder, "gold", "study.yaml", "--n", "20", monkeypatch=monkeypatch, capsys=capsys)
-    words = done.stdout.partition("quaver gold study.yaml ")[2].split()
-    assert words == ["--take", "gold/round-1-coder.xlsx"]
-    done = here(folder, "gold", "study.yaml", *words, monkeypatch=monkeypatch, capsys=capsys)
-    assert "20 rows without one" in done.stderr  # it is read, and empty as yet
-
-
 def test_the_command_that_takes_sheets_back_can_be_typed_whatever_the_study_is_called(
     folder, monkeypatch, capsys
 ):

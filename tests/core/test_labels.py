@@ -64,6 +64,8 @@ def test_numbers_truths_codes_and_names(labels, text, label):
 def test_a_name_that_two_labels_share_is_neither():
     cells = LabelCells([Label("1", "yes", synonyms=("y",)), Label("2", "no", synonyms=("y",))])
     assert [cells.label(text) for text in ("Yes", "2", "y")] == ["1", "2", None]
+    numbers = [number_of(text) for text in ("-1", "−1", "+1", "1e3", "inf", "1.2.3")]
+    assert numbers == ["-1", "-1", "1", "1000", None, None], "a number has one form"
 
 
 @pytest.mark.parametrize(
@@ -97,14 +99,3 @@ def test_a_merge_is_said_once_with_its_counts():
         "taken for one label: 120 and 80 rows; --distinct keeps them apart",
     )
     assert LabelRules(distinct=True).read({"TRUE": 120, "True": 80}).also == {}
-
-
-def test_a_number_has_one_form():
-    assert [number_of(text) for text in ("-1", "−1", "+1", "1e3", "inf", "1.2.3")] == [
-        "-1",
-        "-1",
-        "1",
-        "1000",
-        None,
-        None,
-    ]

@@ -116,28 +116,6 @@ def test_its_options_are_checked_like_quavers_own(install, tmp_path):
     assert "'marks'" in str(caught.value.fix)
 
 
-def test_two_packages_of_one_name_are_named(install):
-    install("one-package", "[quaver.evaluators]\nshouting = shouting:shouting\n")
-    install("other-package", "[quaver.evaluators]\nshouting = shouting:Echo\n")
-    with pytest.raises(QuaverError, match="'shouting' among the evaluators") as caught:
-        registry.load("evaluators", "shouting")
-    assert set(str(caught.value.found).split(" and ")) == {"one-package", "other-package"}
-    assert registry.names("models"), "the other kinds are not touched"
-
-
-def test_nobody_takes_the_name_of_quavers_own(install):
-    install("impostor", "[quaver.models]\nllamacpp = shouting:Echo\n")
-    with pytest.raises(QuaverError, match="register 'llamacpp'") as caught:
-        registry.load("models", "llamacpp")
-    assert "impostor" in str(caught.value.found)
-
-
-def test_the_same_package_found_twice_is_one(install):
-    install("quaver-shouting", ENTRIES)
-    install("quaver_shouting_again", ENTRIES)
-    assert registry.load("models", "echo").__name__ == "Echo"
-
-
 @pytest.mark.parametrize(
     ("target", "found"),
     [
@@ -157,11 +135,20 @@ def test_a_plug_in_that_cannot_be_imported(install, tmp_path, target, found):
     assert str(caught.value).startswith("study.yaml:3: measures[0]: ")
 
 
-def test_an_unknown_name_suggests_the_nearest():
-    with pytest.raises(UnknownName) as caught:
-        registry.load("models", "llamacp", where="study.yaml:9: models[0]")
-    assert (caught.value.where, caught.value.found) == ("study.yaml:9: models[0]", "llamacp")
-    assert "'llamacpp'" in str(caught.value.fix)
+def test_a_name_is_of_one_package(install):
+    """Two that give it are named, Quaver's own is nobody's to take, and one found twice is one."""
+    install("one-package", "[quaver.evaluators]\nshouting = shouting:shouting\n")
+    install("other-package", "[quaver.evaluators]\nshouting = shouting:Echo\n")
+    with pytest.raises(QuaverError, match="'shouting' among the evaluators") as caught:
+        registry.load("evaluators", "shouting")
+    assert set(str(caught.value.found).split(" and ")) == {"one-package", "other-package"}
+    install("quaver-shouting", ENTRIES)
+    install("quaver_shouting_again", ENTRIES)
+    assert registry.load("models", "echo").__name__ == "Echo", "the other kinds are not touched"
+    install("impostor", "[quaver.models]\nllamacpp = shouting:Echo\n")
+    with pytest.raises(QuaverError, match="register 'llamacpp'") as caught:
+        registry.load("models", "llamacpp")
+    assert "impostor" in str(caught.value.found)
 
 
 def test_everything_that_quaver_registers_can_be_loaded():
@@ -169,3 +156,7 @@ def test_everything_that_quaver_registers_can_be_loaded():
     for kind in kinds:
         for name in registry.names(kind):
             assert callable(registry.load(kind, name)), (kind, name)
+    with pytest.raises(UnknownName) as caught:
+        registry.load("models", "llamacp", where="study.yaml:9: models[0]")
+    assert (caught.value.where, caught.value.found) == ("study.yaml:9: models[0]", "llamacp")
+    assert "'llamacpp'" in str(caught.value.fix)

@@ -53,9 +53,17 @@ ODD = (
 )  # fmt: skip
 
 
-def test_what_is_sound_stays_as_it_is():
-    assert valid_response(GOOD) == GOOD
-    assert valid_response(valid_response(GOOD)) == GOOD
+def test_what_was_raised_is_reported_even_where_it_cannot_describe_itself():
+    class Mute(Exception):
+        def __str__(self):
+            raise RuntimeError
+
+    assert error_line(ValueError("odd\x1b")) == "ValueError: odd\\x1b"
+    assert error_line(Mute()) == error_line(Mute("x")) == "Mute"
+    assert failed_response(KeyError("x")).error == "KeyError: 'x'"
+    assert 490 < len(error_line(ValueError("x" * 10**6))) <= 500
+    stops = [is_interrupt(one) for one in (KeyboardInterrupt(), SystemExit(), MemoryError())]
+    assert stops == [True, False, False], "Ctrl-C alone stops"
 
 
 @pytest.mark.parametrize("name", Response._fields)
@@ -72,6 +80,7 @@ def test_whatever_a_field_holds_it_can_be_stored_and_read_again(name, value):
 
 @pytest.mark.parametrize("value", [None, b"yes", 1, ["yes"], object()])
 def test_an_answer_that_is_no_text_is_an_error(value):
+    assert valid_response(GOOD) == GOOD
     found = valid_response(GOOD._replace(text=value))
     assert (found.finish, found.text) == ("error", "")
     assert found.error.startswith("the model gave ")
@@ -102,20 +111,3 @@ def test_an_error_does_nothing_to_a_terminal(text):
     assert printable(text).replace("\n", "").isprintable()
     found = valid_response(GOOD._replace(finish="error", error=text))
     assert found.error.replace("\n", "").isprintable()
-
-
-def test_what_was_raised_is_reported_even_where_it_cannot_describe_itself():
-    class Mute(Exception):
-        def __str__(self):
-            raise RuntimeError
-
-    assert error_line(ValueError("odd\x1b")) == "ValueError: odd\\x1b"
-    assert error_line(Mute()) == error_line(Mute("x")) == "Mute"
-    assert failed_response(KeyError("x")).error == "KeyError: 'x'"
-    assert 490 < len(error_line(ValueError("x" * 10**6))) <= 500
-
-
-def test_ctrl_c_alone_stops():
-    assert is_interrupt(KeyboardInterrupt())
-    assert not is_interrupt(SystemExit())
-    assert not is_interrupt(MemoryError())

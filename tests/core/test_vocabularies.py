@@ -28,7 +28,7 @@ def test_an_import_stops_and_goes_on_with_the_merges_that_it_proposes(tmp_path):
     assert apart.measure("accuracy", resamples=0)[0].value == pytest.approx(1 / 3)
 
 
-@pytest.mark.parametrize("kind", ["frame", "csv", "parquet", "long"])
+@pytest.mark.parametrize("kind", ["frame", "csv", "long"])
 def test_agreement_stops_for_frames_and_files(tmp_path, kind):
     frame = pl.DataFrame(rows(), schema=["id", "anna", "ben"], orient="row")
     options = {"label": ["anna", "ben"], "resamples": 0}
@@ -36,22 +36,21 @@ def test_agreement_stops_for_frames_and_files(tmp_path, kind):
     if kind == "long":
         data = frame.unpivot(["anna", "ben"], index="id", variable_name="rater", value_name="label")
         options = {"item": "id", "resamples": 0}
-    elif kind != "frame":
-        data = tmp_path / f"t.{kind}"
-        getattr(frame, f"write_{kind}")(data)
+    elif kind == "csv":
+        data = tmp_path / "t.csv"
+        frame.write_csv(data)
     with pytest.raises(QuaverError, match="the labels of anna and of ben hardly overlap"):
         quaver.measure_agreement(data, **options)
     same = ("positive=pos", "negative=neg")
     assert quaver.measure_agreement(data, same=same, **options)[0].value == 1
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet", "json"])
 @pytest.mark.parametrize("gold", [{}, {"gold": "truth"}])
-def test_import_stops_for_coders_a_row_each(tmp_path, kind, gold):
+def test_import_stops_for_coders_a_row_each(tmp_path, gold):
     wide = pl.DataFrame(rows(), schema=["id", "anna", "ben"], orient="row")
     long = wide.unpivot(["anna", "ben"], index="id", variable_name="coder", value_name="code")
-    data = tmp_path / f"t.{kind}"
-    getattr(long.join(wide.select("id", truth="anna"), on="id"), f"write_{kind}")(data)
+    data = tmp_path / "t.parquet"
+    long.join(wide.select("id", truth="anna"), on="id").write_parquet(data)
     options = {"item": "id", "coder": "coder", "label": "code", **gold}
     with pytest.raises(QuaverError, match="hardly overlap"):
         quaver.import_annotations(data, **options)

@@ -55,6 +55,15 @@ def test_options_from_columns(tmp_path):
     made = resolved(study(path))
     assert texts(made) == [SHOWN]
     assert [item.gold for item in made.items] == ["1", "0"]
+    rows = [row | {"gold": of_list(row)[row["gold"]]} for row in ROWS]
+    made = resolved(study(jsonl(tmp_path, rows)))
+    assert [item.gold for item in made.items] == ["1", "0"], "the option itself may be the gold label"
+    with pytest.raises(ItemError, match="label set"):
+        resolved(study(jsonl(tmp_path, [ROWS[0] | {"gold": "pear"}])))
+    asked = study(path)
+    del asked["task"]["options"]
+    with pytest.raises(UnknownName, match="'options'"):
+        resolved(asked)
 
 
 def of_list(row):
@@ -75,14 +84,6 @@ def of_list(row):
 def test_options_from_a_list(tmp_path, made_of):
     rows = [{"id": row["id"], "q": row["q"], "options": made_of(row), "gold": row["gold"]} for row in ROWS]
     assert texts(resolved(study(jsonl(tmp_path, rows), options="options"))) == [SHOWN]
-
-
-def test_the_option_itself_may_be_the_gold_label(tmp_path):
-    rows = [row | {"gold": of_list(row)[row["gold"]]} for row in ROWS]
-    made = resolved(study(jsonl(tmp_path, rows)))
-    assert [item.gold for item in made.items] == ["1", "0"]
-    with pytest.raises(ItemError, match="label set"):
-        resolved(study(jsonl(tmp_path, [ROWS[0] | {"gold": "pear"}])))
 
 
 def test_options_can_stand_anywhere_and_one_by_one(tmp_path):
@@ -157,10 +158,3 @@ def test_options_that_are_not_there(tmp_path, row, options, error, problem):
     rows = [ROWS[0] | {"o": ["x", "y", "z"]}, ROWS[1] | row]
     with pytest.raises(error, match=problem):
         resolved(study(jsonl(tmp_path, rows), options=options))
-
-
-def test_a_template_of_options_needs_options(tmp_path):
-    asked = study(jsonl(tmp_path, ROWS))
-    del asked["task"]["options"]
-    with pytest.raises(UnknownName, match="'options'"):
-        resolved(asked)

@@ -2,7 +2,6 @@
 
 import json
 from datetime import date, datetime
-from pathlib import Path
 
 import jinja2
 import numpy as np
@@ -12,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.studies import resolved, written
 
-from quaver.design.items.item_data import column_template, is_data, items_from, name_of_items, written_items
+from quaver.design.items.item_data import column_template, items_from, name_of_items, written_items
 from quaver.errors import ItemError, SpecError, UnknownName
 
 pandas = pytest.importorskip("pandas")
@@ -59,16 +58,13 @@ def test_texts_alone_are_the_column_text(texts):
     assert items_from(texts) == [{"text": "a"}, {"text": "b"}]
 
 
-def test_a_series_keeps_its_name():
-    assert items_from(pandas.Series(["a"], name="tweet")) == [{"tweet": "a"}]
-
-
 def test_whole_numbers_of_a_column_with_gaps_have_no_decimals():
     frame = pandas.DataFrame({"code": [1, None, 3], "share": [1.0, 0.5, None], "mixed": [1.0, "x", None]})
     found = items_from(frame)
     assert [row["code"] for row in found] == [1, None, 3]
     assert [row["share"] for row in found] == [1.0, 0.5, None]
     assert [row["mixed"] for row in found] == [1.0, "x", None]
+    assert items_from(pandas.Series(["a"], name="tweet")) == [{"tweet": "a"}]
 
 
 def test_cells_become_what_a_file_of_text_can_hold():
@@ -105,11 +101,6 @@ def test_what_is_no_table_is_one_error(data):
     with pytest.raises(ItemError) as caught:
         items_from(data, where="my data")
     assert str(caught.value.where).startswith("my data")
-
-
-def test_which_values_are_tables():
-    assert all(map(is_data, (pl.DataFrame(), pandas.DataFrame(), [])))
-    assert not any(map(is_data, (None, "items.csv", Path("items.csv"), {"source": "items.csv"}, 3)))
 
 
 @given(st.lists(st.dictionaries(st.text(max_size=5), st.none() | st.booleans() | st.integers() | st.text())))

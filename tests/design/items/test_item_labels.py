@@ -22,26 +22,19 @@ ITEMS = "text,anna,ben,cleo\nA,pos,p,neg\nB,neg,pos,\nC,?,neg,neg\nD,,,\n"
 
 
 def test_each_coder_has_a_label_of_each_item_and_gold_is_the_majority(tmp_path):
-    found = resolved(written(tmp_path, STUDY, ITEMS)).items
-    assert [dict(item.groups) for item in found] == [
+    study = resolved(written(tmp_path, STUDY, ITEMS))
+    assert [dict(item.groups) for item in study.items] == [
         {"anna": "pos", "ben": "pos", "cleo": "neg"},
         {"anna": "neg", "ben": "pos", "cleo": ""},
         {"anna": "", "ben": "neg", "cleo": "neg"},
         {"anna": "", "ben": "", "cleo": ""},
     ]
-    assert [item.gold for item in found] == ["pos", None, "neg", None]
-
-
-def test_gold_beside_coders_is_a_column_of_its_own(tmp_path):
+    assert [item.gold for item in study.items] == ["pos", None, "neg", None]
+    assert "1 of 4" in " ".join(study.notes), "how many items tie"
+    assert "anna, ben and cleo" in " ".join(study.notes)
     text = STUDY.replace("{coders: majority, map", "{column: truth, map")
     items = "text,anna,ben,cleo,truth\nA,pos,pos,neg,neg\n"
-    assert resolved(written(tmp_path, text, items)).items[0].gold == "neg"
-
-
-def test_a_study_says_how_many_items_tie(tmp_path):
-    notes = " ".join(resolved(written(tmp_path, STUDY, ITEMS)).notes)
-    assert "1 of 4" in notes
-    assert "anna, ben and cleo" in notes
+    assert resolved(written(tmp_path, text, items)).items[0].gold == "neg", "a column of its own"
 
 
 @pytest.mark.parametrize(

@@ -34,43 +34,6 @@ def test_every_cell_is_the_text_that_the_spreadsheet_shows(tmp_path, ending):
     assert [row.where for row in rows] == [f"t.{ending}: row {number}" for number in (2, 4, 5)]
 
 
-def test_an_ods_file_is_read_like_an_xlsx_file(tmp_path):
-    def on_a_line(rows):
-        return [{**row, "text": " ".join(row["text"].split())} for row in rows]
-
-    assert on_a_line(read_rows(write_ods(tmp_path / "t.ods", TABLE))) == on_a_line(READ)
-
-
-def test_times_errors_and_large_numbers(tmp_path):
-    row = (time(9, 30), datetime(2024, 1, 31, 9, 30), 123456789012345, 0.1 + 0.2, -3)
-    path = write_xlsx(tmp_path / "t.xlsx", [("a", "b", "c", "d", "e"), row])
-    assert list(read_rows(path)[0].values()) == [
-        "09:30:00",
-        "2024-01-31 09:30:00",
-        "123456789012345",
-        "0.3",
-        "-3",
-    ]
-
-
-def test_a_table_may_begin_anywhere_and_have_empty_columns(tmp_path):
-    rows = [[], [], [None, "id", None, "text"], [None, 1, None, "x"], [], [" ", 2, None, "y"], [None, "  "]]
-    found = read_rows(write_xlsx(tmp_path / "t.xlsx", rows))
-    assert found == [{"id": "1", "text": "x"}, {"id": "2", "text": "y"}]
-    assert found[1].where == "t.xlsx: row 6"
-
-
-def test_the_index_of_a_frame_needs_no_name(tmp_path):
-    path = write_xlsx(tmp_path / "t.xlsx", [(None, "text"), (0, "x"), (1, "y")])
-    assert read_rows(path) == [{"": "0", "text": "x"}, {"": "1", "text": "y"}]
-
-
-def test_an_empty_file_has_no_rows(tmp_path):
-    assert read_rows(write_xlsx(tmp_path / "t.xlsx", [])) == []
-    assert read_rows(write_ods(tmp_path / "t.ods", [])) == []
-    assert read_rows(write_xlsx(tmp_path / "u.xlsx", [("id", "text")])) == []
-
-
 def test_a_sheet_is_named_where_several_hold_a_table(tmp_path):
     sheets = {"Notes": [("about",), ("x",)], "My data": TABLE, "Sheet3": []}
     for path in (write_xlsx(tmp_path / "t.xlsx", sheets), write_ods(tmp_path / "t.ods", sheets)):
@@ -103,9 +66,34 @@ def test_a_sheet_with_ten_times_the_rows_of_the_others_needs_no_name(tmp_path, r
         assert read_rows(path)[0].where == "t.xlsx (sheet Data): row 2"
 
 
-def test_a_single_filled_sheet_needs_no_name(tmp_path):
-    path = write_xlsx(tmp_path / "t.xlsx", {"Sheet1": [], "Sheet2": TABLE})
-    assert read_rows(path) == READ
+def test_an_ods_file_is_read_like_an_xlsx_file(tmp_path):
+    def on_a_line(rows):
+        return [{**row, "text": " ".join(row["text"].split())} for row in rows]
+
+    assert on_a_line(read_rows(write_ods(tmp_path / "t.ods", TABLE))) == on_a_line(READ)
+
+
+def test_times_errors_and_large_numbers(tmp_path):
+    row = (time(9, 30), datetime(2024, 1, 31, 9, 30), 123456789012345, 0.1 + 0.2, -3)
+    path = write_xlsx(tmp_path / "t.xlsx", [("a", "b", "c", "d", "e"), row])
+    shown = ["09:30:00", "2024-01-31 09:30:00", "123456789012345", "0.3", "-3"]
+    assert list(read_rows(path)[0].values()) == shown
+
+
+def test_a_table_may_begin_anywhere_and_have_empty_columns(tmp_path):
+    rows = [[], [], [None, "id", None, "text"], [None, 1, None, "x"], [], [" ", 2, None, "y"], [None, "  "]]
+    found = read_rows(write_xlsx(tmp_path / "t.xlsx", rows))
+    assert found == [{"id": "1", "text": "x"}, {"id": "2", "text": "y"}]
+    assert found[1].where == "t.xlsx: row 6"
+    index = [(None, "text"), (0, "x"), (1, "y")]
+    assert read_rows(write_xlsx(tmp_path / "t.xlsx", index)) == [
+        {"": "0", "text": "x"},
+        {"": "1", "text": "y"},
+    ]
+    assert read_rows(write_xlsx(tmp_path / "t.xlsx", {"Sheet1": [], "Sheet2": TABLE})) == READ
+    for nothing in (write_xlsx(tmp_path / "t.xlsx", []), write_ods(tmp_path / "t.ods", [])):
+        assert read_rows(nothing) == []
+    assert read_rows(write_xlsx(tmp_path / "u.xlsx", [("id", "text")])) == []
 
 
 @pytest.mark.parametrize(

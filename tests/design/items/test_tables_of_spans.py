@@ -113,13 +113,10 @@ def test_a_table_that_has_no_spans_is_one_clear_error(tmp_path, table, says):
         _ = quaver.Study.open(path, functions={"m": _answer}).experiment
 
 
-def test_a_field_without_spans_has_no_table_of_spans(tmp_path):
+def test_a_field_without_spans_or_a_folder_without_texts_is_one_clear_error(tmp_path):
     study = STUDY.replace("spans: true, gold: GOLD", "gold: {source: spans.csv}").replace("SOURCE", "i.csv")
     with pytest.raises(QuaverError, match="spans"):
         quaver.Study.open(written(tmp_path, study, "id,text\na,b\n", "i.csv"))
-
-
-def test_a_folder_without_texts_is_one_clear_error(tmp_path):
     (tmp_path / "corpus").mkdir()
     path = written(tmp_path, STUDY.replace("GOLD", "marked").replace("SOURCE", "corpus"), "", "i.csv")
     with pytest.raises(QuaverError, match="no texts"):

@@ -39,12 +39,6 @@ def test_every_registered_model_that_takes_a_name_is_named_by_its_own(name):
     assert model_of_name(f"{name}/some/thing") == {"name": "thing", "use": name, "model": "some/thing"}
 
 
-@pytest.mark.parametrize("name", ["function", "openai_compatible"])
-def test_a_model_that_has_no_name_is_no_provider(name):
-    with pytest.raises(UnknownName):
-        model_of_name(f"{name}/thing")
-
-
 def test_every_provider_is_a_preset():
     """Anthropic's models are asked by its own protocol."""
     assert {*_PRESETS.values(), "anthropic"} == set(PRESETS)
@@ -55,7 +49,9 @@ def test_no_name_decides_what_is_sent(model):
     assert model_of_name(f"openai/{model}").keys() == {"name", "use", "preset", "model"}
 
 
-@pytest.mark.parametrize("text", ["opnai/gpt-4o", "openai/", "mymodels/thing"])
+@pytest.mark.parametrize(
+    "text", ["opnai/gpt-4o", "openai/", "mymodels/thing", "function/a", "openai_compatible/a"]
+)
 def test_an_unknown_provider_is_an_error_that_lists_the_known(text):
     with pytest.raises(UnknownName) as caught:
         model_of_name(text, where="--model")
@@ -68,10 +64,6 @@ def test_a_study_file_takes_the_string():
     spec, _ = read_study(_STUDY | {"models": ["openai/gpt-4o-mini", "ollama/llama3.2"]})
     assert [one.name for one in spec.models] == ["gpt-4o-mini", "llama3.2"]
     assert spec.models[1].options == {"preset": "ollama", "model": "llama3.2"}
-
-
-def test_a_study_file_with_an_unknown_provider_is_an_error():
     with pytest.raises(SpecError) as caught:
         read_study(_STUDY | {"models": ["opnai/gpt-4o"]})
     assert caught.value.where == "models[0]"
-    assert "openai" in str(caught.value.expected)
