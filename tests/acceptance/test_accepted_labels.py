@@ -47,16 +47,28 @@ def of(frame, n=300, design="simple", **options):
 def test_every_item_has_a_decision():
     found = of(annotations())
     counts = dict(found.table["decision"].value_counts().iter_rows())
-    assert counts["gold"] == 300
-    assert counts["accept"] == found.accepted
-    assert sum(counts.values()) == 1200
+    assert (counts["gold"], counts["accept"], sum(counts.values())) == (300, found.accepted, 1200)
     person = found.table.filter(pl.col("decision") == "person")
     assert person["label"].null_count() == person.height > 0
-    assert (
-        found.table.filter(pl.col("decision") == "accept")
-        .select((pl.col("label") == pl.col("model_label")).all())
-        .item()
-    )
+    accepted = found.table.filter(pl.col("decision") == "accept")
+    assert (accepted["label"] == accepted["model_label"]).all()
+    shares = [one.share for one in found.curve]
+    assert shares[0] < shares[-1] == 1.0, "laxer promises accept more"
+
+
+def test_too_few_labels_say_how_many_it_takes():
+    found = of(annotations(), 30)
+    assert found.accepted == 0
+    assert "59" in found.notes[0]
+
+
+def test_the_csv_is_safe_in_a_spreadsheet_and_without_confidences_the_table_has_none():
+    frame = annotations(items=200).drop("confidence").with_columns(item=pl.lit("=") + pl.col("item"))
+    found = of(frame, 100)
+    rows = list(csv.DictReader(io.StringIO(found.csv())))
+    assert len(rows) == 200
+    assert rows[0]["item"].startswith("'=")
+    assert found.table["confidence"].null_count() == 200
 
 
 def test_evidence_is_that_of_the_answers():
@@ -77,21 +89,9 @@ def test_evidence_is_that_of_the_answers():
     assert np.isnan(found.confidence[2])
     assert (found.checked.tolist(), found.wrong.tolist()) == ([True, True, False], [False, True, False])
     assert found.candidates.tolist() == [True, True, False]
-
-
-def test_probabilities_say_how_sure_a_label_is_that_was_not_given():
-    frame = pl.DataFrame(
-        {
-            "item": list("112"),
-            "label": ["a", "b", "a"],
-            "gold": ["a", "a", "a"],
-            "gold_probability": [1.0] * 3,
-            "gold_drawn": [True] * 3,
-            "confidence": [0.9, 0.8, 0.6],
-            "probabilities": [[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]],
-        }
-    )
-    assert evidence_of(frame, LABELS).confidence == pytest.approx([(0.9 + 0.2) / 2, 0.6])
+    likely = [[0.9, 0.1], [0.4, 0.6], *[[0.5, 0.5]] * 7]  # which say how sure a label is that was not given
+    found = evidence_of(frame.with_columns(probabilities=pl.Series(likely)), LABELS)
+    assert found.confidence[0] == pytest.approx((0.9 + 0.4 + 0.5) / 3)
 
 
 @pytest.mark.long
@@ -140,7 +140,7 @@ def test_a_group_that_every_prompt_misreads_goes_to_people(seed):
     assert (learned.table.filter(decision="accept")["party"] == "y").mean() > 0.75
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(3))
 def test_labels_that_are_all_equally_sure_are_told_apart_by_gold_labels_alone(seed):
     draw = np.random.default_rng(seed)
     size = int(draw.integers(20, 300))
@@ -167,17 +167,6 @@ def test_a_promise_for_each_class_or_group():
         assert found.accepted == int((found.table["decision"] == "accept").sum())
 
 
-def test_too_few_labels_say_how_many_it_takes():
-    found = of(annotations(), 30)
-    assert found.accepted == 0
-    assert "59" in found.notes[0]
-
-
-def test_the_curve_accepts_more_for_laxer_promises():
-    shares = [one.share for one in of(annotations()).curve]
-    assert shares[0] < shares[-1] == 1.0
-
-
 def test_gold_that_was_not_drawn_by_design_is_refused():
     frame = annotations()
     with pytest.raises(MeasureError) as raised:
@@ -198,11 +187,6 @@ def test_options_are_checked(options, where):
     assert raised.value.where == where
 
 
-def test_without_confidences_the_table_has_none():
-    frame = annotations(items=200).drop("confidence")
-    assert of(frame, 100).table["confidence"].null_count() == 200
-
-
 def test_drawn_items_without_a_label_are_counted():
     frame = designed(annotations(), 300, 1)
     some = frame.filter(pl.col("gold_drawn"))["item"].unique().sort()[:20]
@@ -212,10 +196,3 @@ def test_drawn_items_without_a_label_are_counted():
     evidence = evidence_of(frame, LABELS)
     assert (int(evidence.checked.sum()), int(evidence.waiting.sum())) == (280, 20)
     assert "20" in accepted_labels(evidence).notes[-1]
-
-
-def test_the_csv_is_safe_in_a_spreadsheet():
-    frame = annotations(items=200).with_columns(item=pl.lit("=") + pl.col("item"))
-    rows = list(csv.DictReader(io.StringIO(of(frame, 100).csv())))
-    assert len(rows) == 200
-    assert rows[0]["item"].startswith("'=")

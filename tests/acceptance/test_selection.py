@@ -39,28 +39,18 @@ def test_a_promise_about_unchecked_labels_is_broken_rarely(size, error):
 def test_a_sample_of_very_many_labels_is_binomial():
     p = exact_p(np.array([4]), np.array([200]), np.array([10**7]), 0.05)[0]
     assert p == pytest.approx(stats.binom.cdf(4, 200, 0.05), abs=1e-4)
-
-
-def test_equal_weights_are_clopper_and_pearson():
-    p = weighted_p(one_set(4, 200, 10**6, equal=False), 0.05)[0]
-    assert p == pytest.approx(stats.binom.cdf(4, 200, 0.05), abs=1e-12)
+    assert exact_p(np.array([0]), np.array([0]), np.array([50]), 0.05)[0] == 1, "nothing checked"
 
 
 def test_errors_that_weigh_more_count_for_more():
+    """Equal weights are Clopper and Pearson's; unequal ones make fewer labels effective."""
     light, heavy = (weighted_p(one_set(4, 200, 10**6, equal=False, heavy=w), 0.05)[0] for w in (1.0, 4.0))
-    assert heavy > light
-
-
-def test_unequal_weights_make_fewer_labels_effective():
+    assert heavy > light == pytest.approx(stats.binom.cdf(4, 200, 0.05), abs=1e-12)
+    assert weighted_p(one_set(0, 0, 50, equal=False), 0.05)[0] == 1, "nothing checked"
     assert one_set(0, 8, 50).effective == pytest.approx(8)
     # Kish by hand: weights 1, 1, 1, 3 and 3 are worth (Σw)² / Σw² = 81 / 21
     assert one_set(2, 5, 50, heavy=3.0).effective == pytest.approx(81 / 21)
     assert one_set(0, 0, 50).effective == 0
-
-
-def test_nothing_checked_shows_nothing():
-    assert exact_p(np.array([0]), np.array([0]), np.array([50]), 0.05)[0] == 1
-    assert weighted_p(one_set(0, 0, 50, equal=False), 0.05)[0] == 1
 
 
 @pytest.mark.parametrize("wrong", [0, 3])
@@ -101,22 +91,27 @@ def test_the_surest_are_accepted_and_the_promise_is_kept():
     assert np.mean(shares) > 0.25
 
 
-def test_labels_that_are_all_right_are_all_accepted():
-    candidates, _ = drawn(1, wrong_among=0.0)
-    assert select(candidates, 0.05, 0.05).all()
+def test_all_right_are_all_accepted_and_too_few_or_many_wrong_none():
+    right, _ = drawn(1, wrong_among=0.0)
+    assert select(right, 0.05, 0.05).all()
+    assert not select(right._replace(wrong=right.checked), 0.05, 0.05).any()
+    for n in (0, 40):
+        few, _ = drawn(1, n=n, wrong_among=0.0)
+        assert not select(few, 0.05, 0.05).any()
+    nothing = np.zeros(0)
+    none = Candidates(nothing, nothing.astype(bool), nothing.astype(bool), nothing)
+    assert select(none, 0.05, 0.05).size == 0
 
 
-def test_labels_that_are_often_wrong_are_not_accepted():
-    candidates, _ = drawn(1)
-    found = select(candidates._replace(wrong=candidates.checked), 0.05, 0.05)
-    assert not found.any()
-
-
-@pytest.mark.parametrize("n", [0, 40])
-def test_too_few_checked_labels_promise_nothing(n):
-    candidates, _ = drawn(1, n=n, wrong_among=0.0)
-    found = select(candidates, 0.05, 0.05)
-    assert not found.any()
+def test_labels_of_one_score_go_together_in_any_order():
+    candidates, _ = drawn(2)
+    tied = candidates._replace(score=np.round(candidates.score, 1))
+    found = select(tied, 0.05, 0.05)
+    for score in np.unique(tied.score):
+        assert len(set(found[tied.score == score].tolist())) == 1
+    order = np.random.default_rng(0).permutation(tied.score.size)
+    shuffled = Candidates(*(one[order] for one in tied))
+    assert np.array_equal(select(shuffled, 0.05, 0.05), found[order])
 
 
 def test_a_laxer_promise_accepts_no_fewer():
@@ -125,21 +120,6 @@ def test_a_laxer_promise_accepts_no_fewer():
         shares = [select(candidates, error, 0.05).sum() for error in (0.05, 0.1, 0.3)]
         assert shares[2] == candidates.score.size
         assert shares[0] <= shares[2]
-
-
-def test_labels_of_one_score_go_together():
-    candidates, _ = drawn(2)
-    tied = candidates._replace(score=np.round(candidates.score, 1))
-    found = select(tied, 0.05, 0.05)
-    for score in np.unique(tied.score):
-        assert len(set(found[tied.score == score].tolist())) == 1
-
-
-def test_the_order_of_labels_changes_nothing():
-    candidates, _ = drawn(3)
-    order = np.random.default_rng(0).permutation(candidates.score.size)
-    shuffled = Candidates(*(one[order] for one in candidates))
-    assert np.array_equal(select(shuffled, 0.05, 0.05), select(candidates, 0.05, 0.05)[order])
 
 
 def test_unequal_probabilities_are_weighted():
@@ -155,9 +135,3 @@ def test_unequal_probabilities_are_weighted():
         unchecked = found & ~checked
         broken += bool(unchecked.any() and wrong[unchecked].mean() > 0.05)
     assert broken <= 5
-
-
-def test_no_labels_at_all():
-    nothing = np.zeros(0)
-    found = select(Candidates(nothing, nothing.astype(bool), nothing.astype(bool), nothing), 0.05, 0.05)
-    assert found.size == 0

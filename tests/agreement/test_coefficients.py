@@ -32,19 +32,6 @@ FLEISS = [
 ]
 
 
-def test_the_handbooks_example():
-    assert percent_agreement(KRIPPENDORFF).value == pytest.approx(0.818182, abs=1e-6)
-    assert gwet_ac(KRIPPENDORFF).value == pytest.approx(0.77544, abs=1e-5)
-    assert fleiss_kappa(KRIPPENDORFF).value == pytest.approx(0.76117, abs=1e-5)
-    assert gwet_ac(KRIPPENDORFF).measure == "gwet_ac1"
-    assert gwet_ac(KRIPPENDORFF, "ordinal").measure == "gwet_ac2"
-
-
-def test_fleiss_table():
-    ratings = [[label for label, n in enumerate(row) for _ in range(n)] for row in FLEISS]
-    assert fleiss_kappa(ratings).value == pytest.approx(0.210, abs=5e-4)
-
-
 def test_cohen_and_its_weights():
     # 20 both a, 5 a b, 10 b a, 15 both b: p_a = .7, p_e = .5.
     ratings = [["a", "a"]] * 20 + [["a", "b"]] * 5 + [["b", "a"]] * 10 + [["b", "b"]] * 15
@@ -106,11 +93,16 @@ def test_undefined():
     assert gwet_ac(same, labels=["a", "b"]).value == 1
 
 
-def test_percent_agreement_is_the_share_of_equal_pairs_at_every_level():
-    ratings = [[1, 1], [1, 2], [2, 3], [3, 3]]
-    assert percent_agreement(ratings).value == 0.5
-    assert percent_agreement(ratings, level="ordinal").value == 0.5
-    assert percent_agreement(ratings, level="interval").value == 0.5
+def test_the_handbooks_example():
+    assert percent_agreement(KRIPPENDORFF).value == pytest.approx(0.818182, abs=1e-6)
+    assert gwet_ac(KRIPPENDORFF).value == pytest.approx(0.77544, abs=1e-5)
+    assert fleiss_kappa(KRIPPENDORFF).value == pytest.approx(0.76117, abs=1e-5)
+    assert gwet_ac(KRIPPENDORFF).measure == "gwet_ac1"
+    assert gwet_ac(KRIPPENDORFF, "ordinal").measure == "gwet_ac2"
+    ratings = [[label for label, n in enumerate(row) for _ in range(n)] for row in FLEISS]
+    assert fleiss_kappa(ratings).value == pytest.approx(0.210, abs=5e-4)
+    for level in ("nominal", "ordinal", "interval"):
+        assert percent_agreement([[1, 1], [1, 2], [2, 3], [3, 3]], level=level).value == 0.5
 
 
 def crowd(workers, items, per_item, seed):

@@ -36,9 +36,7 @@ def test_a_table_of_ones_own_by_hand():
     found = gwet_ac(PAIRS, weights=NEAR)
     assert found.value == pytest.approx((0.725 - chance) / (1 - chance))
     assert (found.measure, "own weights" in found.method) == ("gwet_ac2", True)
-
-
-def test_a_table_knows_its_labels_however_they_are_written():
+    assert percent_agreement(PAIRS).value == 0.5, "which is never weighted"
     table = {one.title(): {f" {other}": weight for other, weight in row.items()} for one, row in NEAR.items()}
     assert cohen_kappa(PAIRS, weights=table).value == cohen_kappa(PAIRS, weights=NEAR).value
 
@@ -69,7 +67,3 @@ def test_a_table_that_cannot_be_used(change, found):
     with pytest.raises(MeasureError) as caught:
         gwet_ac(PAIRS, weights=NEAR | change)
     assert found in caught.value.found
-
-
-def test_percent_agreement_is_never_weighted():
-    assert percent_agreement(PAIRS).value == 0.5

@@ -35,11 +35,15 @@ def states(study):
         return [state for (state,) in db.execute("SELECT state FROM batches ORDER BY id")]
 
 
-def test_what_is_handed_over_today_is_collected_tomorrow(one):
+def test_what_is_handed_over_today_is_collected_tomorrow(one, tmp_path):
+    """By a copy of the study on another machine, too, as long as it has the key, which is written nowhere."""
     first = one.run()
     assert (first.ended, first.done, first.missing) == ("batches", 0, 12)
     (out,) = one.study().status().batches
     assert (out["state"], out["calls"], out["done"], out["since"]) == ("running", 12, 0, one.clock.now)
+    assert 0 < out["money"] < 0.01
+    assert out["expires"] == pytest.approx(one.clock.now + one.case.hours * 3600, abs=1)
+    one.folder = one.folder.rename(tmp_path / "elsewhere")
     one.clock.now += DAY / 2
     again = one.run()
     assert (again.ended, again.before, again.done, again.missing) == ("finished", 0, 12, 0)
@@ -49,28 +53,44 @@ def test_what_is_handed_over_today_is_collected_tomorrow(one):
     assert labels.cast(str).to_list() == ["yes", "yes"]
     assert not one.study().status().batches
     assert one.run().ended == "finished"
-
-
-def test_a_custom_id_is_the_key_of_its_call(one):
-    one.run()
-    one.clock.now += DAY / 2
-    one.run()
     with sqlite3.connect(one.folder / "responses.db") as db:
         keys = {key.hex() for (key,) in db.execute("SELECT key FROM responses")}
-    assert set(one.farm.billed) == keys
+    assert set(one.farm.billed) == keys, "a custom id is the key of its call"
+    for file in one.folder.rglob("*"):
+        assert not file.is_file() or one.case.key.encode() not in file.read_bytes(), file
 
 
-def test_a_run_can_wait(one):
+def test_answers_from_batches_cost_half(one):
+    at_once = one.study().source.prices["m"]
     outcome = one.run(wait=True)
     assert (outcome.ended, outcome.done, one.paid) == ("finished", 12, [1] * 12)
+    assert outcome.money == pytest.approx(at_once.of(12 * 20, 0, 12 * 1) / 2)
+    assert one.study().status().money == pytest.approx(outcome.money)
 
 
-def test_the_study_may_be_carried_to_another_machine(one, tmp_path):
-    one.run()
-    one.folder = one.folder.rename(tmp_path / "elsewhere")
-    one.clock.now += DAY / 2
-    assert one.run().ended == "finished"
-    assert one.paid == [1] * 12
+def planned(folder, **model):
+    (found,) = Study.open(document({"name": "m", **model}), folder=folder).plan().models
+    return found
+
+
+OTHER = {"use": "openai_compatible", "preset": "openai", "model": "x", "price": {"input": 2.0, "output": 8.0}}
+
+
+@pytest.mark.parametrize("name", [*CASES, "no published price"])
+def test_a_batch_is_planned_at_half_the_price(name, tmp_path, monkeypatch):
+    case = CASES.get(name, CASES["openai"])
+    monkeypatch.setenv(case.variable, case.key)
+    found = planned(tmp_path, **(case.model if name in CASES else OTHER))
+    half = in_dollars((found["least_cost"] / 2, found["most_cost"] / 2, None))
+    assert found["batch"] == f"{half}, within {case.hours} h"
+
+
+def test_a_model_without_batches_says_so(tmp_path):
+    model = {"name": "m", "use": "openai_compatible", "preset": "ollama", "model": "x"}
+    assert planned(tmp_path, **model)["batch"] == ""
+    with pytest.raises(SpecError) as told:
+        Study.open(document(model | {"batch": True}), folder=tmp_path / "s").run()
+    assert "batch" in told.value.where
 
 
 def test_a_refused_request_is_an_error_and_costs_nothing(one):
@@ -120,15 +140,6 @@ def test_batches_can_be_cancelled(one):
     assert (0 < one.study().status().answered < 12) == one.case.keeps
     assert one.to_the_end().ended == "finished"
     assert one.paid == [1] * 12
-
-
-def test_a_fault_of_the_server_is_tried_again_and_then_an_error(name, tmp_path):
-    with world(name, tmp_path / "s", faults=0.5) as one:
-        assert one.to_the_end().ended == "finished"
-        answered = one.study().status()
-        assert answered.answered == 12
-        assert one.paid == [1] * (12 - answered.errors)
-        assert len(one.farm.jobs) <= 3
 
 
 def test_what_nobody_can_read_is_counted(name, tmp_path):
@@ -210,13 +221,6 @@ def test_a_budget_counts_what_is_out(one):
     assert one.paid == [1] * 8
 
 
-def test_the_key_is_written_nowhere(one):
-    one.to_the_end()
-    for file in one.folder.rglob("*"):
-        if file.is_file():
-            assert one.case.key.encode() not in file.read_bytes(), file
-
-
 def test_another_account_does_not_ask_again(one):
     one.run()
     jobs, one.farm.jobs = one.farm.jobs, []
@@ -238,13 +242,6 @@ def test_an_edited_study_keeps_what_was_out(one):
     assert one.paid == [1] * 18
 
 
-def test_a_model_without_batches_says_so(tmp_path):
-    model = {"name": "m", "use": "openai_compatible", "preset": "ollama", "model": "x", "batch": True}
-    with pytest.raises(SpecError) as told:
-        Study.open(document(model), folder=tmp_path / "s").run()
-    assert "batch" in told.value.where
-
-
 def test_results_that_do_not_say_whose_they_are_are_not_asked_again(tmp_path):
     """Google has returned results in another order than requests, and without the metadata of these."""
     with world("gemini", tmp_path / "s") as one:
@@ -257,26 +254,18 @@ def test_results_that_do_not_say_whose_they_are_are_not_asked_again(tmp_path):
         assert (one.run().ended, one.paid, len(one.farm.jobs)) == ("finished", [1] * 12, 1)
 
 
-def test_answers_from_batches_cost_half(one):
-    at_once = one.study().source.prices["m"]
-    outcome = one.to_the_end()
-    assert outcome.money == pytest.approx(at_once.of(12 * 20, 0, 12 * 1) / 2)
-    assert one.study().status().money == pytest.approx(outcome.money)
-
-
-def test_status_of_what_is_out_has_its_expected_cost(one):
-    one.run()
-    (out,) = one.study().status().batches
-    assert 0 < out["money"] < 0.01
-    assert out["expires"] == pytest.approx(one.clock.now + one.case.hours * 3600, abs=1)
-
-
-def test_a_run_that_got_no_answer_to_some_says_that_they_are_left(name, tmp_path):
-    with world(name, tmp_path / "s", faults=1.0) as one:
+@pytest.mark.parametrize("faults", [0.5, 1.0])
+def test_a_fault_of_the_server_is_tried_again_and_then_an_error(name, tmp_path, faults):
+    with world(name, tmp_path / "s", faults=faults) as one:
         one.run()
         one.clock.now += DAY / 2
         again = one.run()
-        assert (again.ended, again.missing) == ("batches", 12)
+        assert (again.ended, again.missing > 0) == ("batches", True), "they are left"
+        assert one.to_the_end().ended == "finished"
+        answered = one.study().status()
+        assert answered.answered == 12
+        assert one.paid == [1] * (12 - answered.errors)
+        assert len(one.farm.jobs) <= 3
 
 
 def test_an_answer_to_an_earlier_design_is_not_asked_again_while_a_doubt_is_settled(one):
@@ -298,31 +287,6 @@ def test_an_answer_to_an_earlier_design_is_not_asked_again_while_a_doubt_is_sett
         line.at += 50.0
     assert one.to_the_end().ended == "finished"
     assert one.paid == [1] * 18
-
-
-def planned(folder, **model):
-    (found,) = Study.open(document({"name": "m", **model}), folder=folder).plan().models
-    return found
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_the_published_price_of_a_batch_is_half(name, tmp_path, monkeypatch):
-    monkeypatch.setenv(CASES[name].variable, CASES[name].key)
-    found = planned(tmp_path, **CASES[name].model)
-    half = in_dollars((found["least_cost"] / 2, found["most_cost"] / 2, None))
-    assert found["batch"] == f"{half}, within {CASES[name].hours} h"
-
-
-def test_without_a_published_price_half_is_taken(tmp_path):
-    found = planned(
-        tmp_path, use="openai_compatible", preset="openai", model="x", price={"input": 2.0, "output": 8.0}
-    )
-    half = in_dollars((found["least_cost"] / 2, found["most_cost"] / 2, None))
-    assert found["batch"] == f"{half}, within 24 h"
-
-
-def test_a_model_without_batches_has_no_such_plan(tmp_path):
-    assert planned(tmp_path, use="openai_compatible", preset="ollama", model="x")["batch"] == ""
 
 
 def rows(path, table):

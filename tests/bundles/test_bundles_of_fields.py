@@ -116,15 +116,13 @@ def _falsified(path, folder, name, old, new):
 @pytest.mark.parametrize(
     ("name", "old", "new"),
     [
-        ("items.json", '"tone": "bad"', '"tone": "good"'),
         ("estimates.json", '"field": "amount"', '"field": "tone"'),
         ("fields/tone/report.html", "<title>", "<title>Better "),
-        ("study.lock.json", '"labels": {', '"labels": {"several": true,'),
     ],
 )
 def test_what_is_falsified_in_a_field_is_found(whole, tmp_path, name, old, new):
     found = verify(_falsified(whole, tmp_path / "unpacked", name, old, new)).differing
-    assert any(name in one or "item" in one or "stands there" in one for one in found)
+    assert any(name in one or "stands there" in one for one in found)
 
 
 @pytest.fixture(scope="module")

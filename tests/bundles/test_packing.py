@@ -277,30 +277,6 @@ def test_imported_annotations(tmp_path):
         assert caught.value.found == opened.source.kind
 
 
-@pytest.mark.parametrize(
-    "name", ["../evil", "/etc/evil", "a/../b", "a//b", "a/", "..", "C:\\evil", "a\\b", "a\nb"]
-)
-def test_names_that_lead_elsewhere_are_refused(tmp_path, name):
-    path = tmp_path / "s.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(MANIFEST, "{}")
-        archive.writestr(name, "x")
-    with pytest.raises(StoreError, match="refused"):
-        verify(path)
-    assert sorted(tmp_path.iterdir()) == [path]
-
-
-def test_a_file_that_would_be_a_folder_too_is_one_error(tmp_path):
-    path = tmp_path / "s.zip"
-    digest = hashlib.sha256(b"x").hexdigest()
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr(MANIFEST, json.dumps({"form": FORM, "files": {"a": digest, "a/b": digest}}))
-        archive.writestr("a", "x")
-        archive.writestr("a/b", "x")
-    with pytest.raises(StoreError, match="cannot be read"):
-        verify(path)
-
-
 def test_a_file_of_another_kind_is_not_written_over(study, whole):
     for target in (study.folder / "study.yaml", study.folder):
         with pytest.raises(StoreError, match="not a bundle"):
@@ -417,23 +393,45 @@ def test_what_does_not_verify_is_not_kept(study, whole, tmp_path, monkeypatch):
     assert [one.name for one in tmp_path.iterdir() if one.is_file()] == ["s.zip"]
 
 
-@pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x03\x04", bytes(range(64)), b"{}"])
-def test_what_is_no_bundle_is_one_error(tmp_path, content):
+@pytest.mark.parametrize(
+    "name", ["../evil", "/etc/evil", "a/../b", "a//b", "a/", "..", "C:\\evil", "a\\b", "a\nb"]
+)
+def test_names_that_lead_elsewhere_are_refused(tmp_path, name):
     path = tmp_path / "s.zip"
-    path.write_bytes(content)
-    with pytest.raises(StoreError, match="not a bundle"):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(MANIFEST, "{}")
+        archive.writestr(name, "x")
+    with pytest.raises(StoreError, match="refused"):
         verify(path)
-    with pytest.raises(StoreError, match="no such bundle"):
-        verify(tmp_path / "nothing.zip")
+    assert sorted(tmp_path.iterdir()) == [path]
 
 
-def test_another_archive_is_no_bundle(tmp_path):
+BOTH = json.dumps({"form": FORM, "files": dict.fromkeys(("a", "a/b"), hashlib.sha256(b"x").hexdigest())})
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        *(
+            (content, "not a bundle")
+            for content in (b"", b"no archive", b"PK\x03\x04", bytes(range(64)), b"{}")
+        ),
+        *(({MANIFEST: text}, "not a bundle") for text in ("[]", "{}", '{"files": {}}', "{")),
+        ({MANIFEST: '{"form": "quaver bundle 1", "files": 3}'}, "not a bundle"),
+        ({MANIFEST: BOTH, "a": "x", "a/b": "x"}, "cannot be read"),  # a file that would be a folder, too
+        (None, "no such bundle"),
+    ],
+)
+def test_what_is_no_bundle_is_one_error(tmp_path, content, problem):
     path = tmp_path / "s.zip"
-    for manifest in ("[]", "{}", '{"files": {}}', "{", '{"form": "quaver bundle 1", "files": 3}'):
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    elif content:
         with zipfile.ZipFile(path, "w") as archive:
-            archive.writestr(MANIFEST, manifest)
-        with pytest.raises(StoreError, match="not a bundle"):
-            verify(path)
+            for name, text in content.items():
+                archive.writestr(name, text)
+    with pytest.raises(StoreError, match=problem):
+        verify(path)
 
 
 def test_a_name_with_a_point_stays_whole(study):

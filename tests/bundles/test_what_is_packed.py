@@ -82,9 +82,6 @@ def test_a_table_goes_whole_if_asked(file):
     assert content(path)["items.csv"] == ITEMS
     assert not said
     assert any(line.startswith("items and prompts, items.csv") for line in verify(path).compared)
-
-
-def test_a_table_that_lies_elsewhere_is_found_in_the_bundle(file):
     (file.parent / "items.csv").rename(file.parent.parent / "items.csv")
     file.write_text(STUDY.replace("items.csv", "../items.csv"))
     found = verify(pack_study(opened(file), tables=True)[0])

@@ -32,17 +32,11 @@ def test_the_interval_decides(measure, low, high, kind):
     assert verdict_on(one(low, high, measure)).kind == kind
 
 
-def test_a_wider_margin_takes_more_for_none():
+def test_a_wider_margin_or_chance_among_several_differences_decides_otherwise():
     assert verdict_on(one(-0.04, 0.05), 0.04).kind == "no loss"
-
-
-def test_chance_among_several_differences_is_no_loss():
     found = verdict_on(one(-0.08, -0.01, details={"p": 0.02, "p_holm": 0.14, "comparisons": 7}))
     assert found.kind == "cannot tell"
     assert "7" in found.words
-
-
-def test_what_has_no_value_or_no_interval():
     undefined = verdict_on(Estimate("inter_pss", None, reason="no variation"))
     assert undefined.kind == "undefined"
     assert "no variation" in undefined.words

@@ -41,11 +41,8 @@ def test_shares_of_valid_answers_become_probabilities():
         "predicted=a, disagreement=agreed",
     ]
     assert (doubt_about(likely).argmax(), doubt_about(likely).argmin()) == (0, 2)
-
-
-def test_no_annotations_is_no_knowledge():
-    found = predicted_labels(None, ["1"], ["a", "b", "c", "d"])
-    assert label_probabilities(*found).tolist() == [[0.25] * 4]
+    nothing = predicted_labels(None, ["1"], ["a", "b", "c", "d"])
+    assert label_probabilities(*nothing).tolist() == [[0.25] * 4]
 
 
 def test_strata_are_the_models_labels_and_small_ones_are_joined():
@@ -134,13 +131,13 @@ def test_fixed_sizes_are_kept_within_strata():
     found = draw("stratified", [20], 1)
     taken = found.group_by("stratum").agg(pl.col("drawn").sum(), pl.col("probability").sum())
     assert taken.sort("stratum").rows() == [("a", 10, pytest.approx(10)), ("b", 10, pytest.approx(10))]
-    assert draw("simple", [20], 1)["drawn"].sum() == 20
-
-
-def test_the_order_of_items_does_not_matter():
     there = drawn(first_draw(ITEMS), 10, 5)
     back = drawn(first_draw(ITEMS[::-1]), 10, 5)
-    assert there.sort("item").equals(back.sort("item"))
+    assert there["drawn"].sum() == 10
+    assert there.sort("item").equals(back.sort("item")), "in any order"
+    whole = drawn(first_draw(ITEMS), 99, 1)  # more than there are
+    assert whole["drawn"].all()
+    assert whole["probability"].unique().to_list() == [1.0]
 
 
 def test_items_that_join_later_are_strata_of_their_own():
@@ -150,12 +147,6 @@ def test_items_that_join_later_are_strata_of_their_own():
     assert found["stratum"].unique().sort().to_list() == ["all", "all; since round 2"]
     assert found.filter(pl.col("stratum") == "all; since round 2")["probability"].unique().to_list() == [0.2]
     assert joined(first, ITEMS, ["all"] * 60, 2).equals(first)
-
-
-def test_more_than_there_are_is_all_of_them():
-    found = drawn(first_draw(ITEMS), 99, 1)
-    assert found["drawn"].all()
-    assert found["probability"].unique().to_list() == [1.0]
 
 
 def test_a_draw_that_goes_on_from_a_random_sample_is_one_sample():

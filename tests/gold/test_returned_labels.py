@@ -27,40 +27,31 @@ def test_rows_may_stand_in_any_order_be_missing_or_twice_the_same():
     assert read(*rows, row("=cmd", " ", "ada")) == [("c", "ada", "coder", "2"), ("007", "ada", "coder", "1")]
 
 
-@pytest.mark.parametrize("item", ["007", "7", "7.0", " 007 "])
-def test_ids_are_found_as_spreadsheets_leave_them(item):
-    assert read(row(item, "1")) == [("007", "coder", "coder", "1")]
+@pytest.mark.parametrize(
+    ("given", "read_as"),
+    [
+        *((row(item, "1"), ("007", "coder", "coder", "1")) for item in ("007", "7", "7.0", " 007 ")),
+        (row("'=cmd", "1", text="another text"), ("=cmd", "coder", "coder", "1")),
+        (row("c", "1", text="'+third"), ("c", "coder", "coder", "1")),
+        *(
+            (row("c", text), ("c", "coder", "coder", "1"))
+            for text in ("Left wing", "LEFT  WING", " left wing ")
+        ),
+        (row("c", "1", f"carla{ADJUDICATES}"), ("c", "carla", "adjudicator", "1")),
+    ],
+)
+def test_ids_and_labels_are_found_as_people_and_spreadsheets_leave_them(given, read_as):
+    assert read(given) == [read_as]
 
 
-def test_what_was_made_safe_for_a_spreadsheet_is_found():
-    assert read(row("'=cmd", "1", text="another text")) == [("=cmd", "coder", "coder", "1")]
-    assert read(row("c", "1", text="'+third")) == [("c", "coder", "coder", "1")]
-
-
-def test_an_id_that_might_be_two_is_not_guessed():
+def test_what_might_be_two_is_not_guessed():
     with pytest.raises(ItemError):
         read(row("7.0", "1"), texts={"07": "", "007": ""})
-
-
-def test_names_of_labels_are_taken_for_their_codes():
-    assert read(row("c", "Left wing")) == [("c", "coder", "coder", "1")]
-
-
-@pytest.mark.parametrize("text", ["left wing", "LEFT  WING", " Left wing "])
-def test_capitals_and_small_letters_are_alike(text):
-    assert read(row("c", text)) == [("c", "coder", "coder", "1")]
-
-
-def test_labels_that_differ_in_capitals_alone_are_not_guessed():
     reader = ReturnedLabels(LabelSet((Label("a", "a"), Label("A", "A"))), TEXTS)
     assert reader.read([row("c", "A")], "label")["label"].to_list() == ["A"]
     reader = ReturnedLabels(LabelSet((Label("aa", "aa"), Label("AA", "AA"))), TEXTS)
     with pytest.raises(ItemError):
         reader.read([row("c", "Aa")], "label")
-
-
-def test_an_adjudicator_is_known_by_the_sheet():
-    assert read(row("c", "1", f"carla{ADJUDICATES}")) == [("c", "carla", "adjudicator", "1")]
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from tests.collect.store.test_response_store import WHOLE
 
 from quaver.collect.store.read_only import copy_store, copy_store_without
 from quaver.collect.store.response_store import Store
-from quaver.collect.store.response_tables import SUMMED, add_checksums, checksum
+from quaver.collect.store.response_tables import SUMMED, add_checksums
 from quaver.collect.store.spill import receipt
-from quaver.core.calls import Response
+from quaver.core.calls import Response, Token
 from quaver.errors import StoreError
 
 DAMAGED = f"""SELECT (SELECT count(*) FROM responses WHERE checksum IS NOT checksum({SUMMED})),
@@ -39,14 +39,26 @@ def stored(folder, *responses):
 NUMBERS = st.none() | st.integers(0, 2**40) | st.floats(allow_nan=True, allow_infinity=True)
 
 
-@given(text=st.text(), latency=NUMBERS, tokens=NUMBERS, thinking=st.booleans())
+@given(
+    text=st.text(),
+    likely=st.floats(allow_nan=False, allow_infinity=False),
+    latency=NUMBERS,
+    tokens=NUMBERS,
+    thinking=st.booleans(),
+)
 @settings(max_examples=60, deadline=None)
-def test_what_was_stored_is_not_damaged(tmp_path_factory, text, latency, tokens, thinking):
-    odd = WHOLE._replace(text=text, latency=latency, prompt_tokens=tokens, thinking_tokens=thinking)
+def test_any_text_and_number_comes_back_and_is_not_damaged(
+    tmp_path_factory, text, likely, latency, tokens, thinking
+):
+    told = (Token(text, likely, ((text, likely),)),)
+    odd = WHOLE._replace(
+        text=text, latency=latency, prompt_tokens=tokens, thinking_tokens=thinking, tokens=told
+    )
     path = stored(tmp_path_factory.mktemp("store"), odd)
     assert damaged(path) == (0, 0)
     store = Store(path)
-    assert [one for rows in store.read() for one in rows]
+    (found,) = answers(store).values()
+    assert (found.text, found.tokens) == (text, told)
     store.close()
 
 
@@ -84,7 +96,3 @@ def test_copies_have_checksums_of_what_they_hold(tmp_path):
     copy_store_without(path, tmp_path / "stripped.db", {"text 1"})
     assert damaged(tmp_path / "whole.db") == damaged(tmp_path / "stripped.db") == (0, 0)
     assert answers(Store(tmp_path / "stripped.db"))[0, 1, 0].text == ""
-
-
-def test_a_checksum_is_a_number_that_sqlite_keeps(tmp_path):
-    assert 0 <= checksum(*[None] * 15) < 2**32
