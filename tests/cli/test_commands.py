@@ -79,50 +79,37 @@ def test_estimates_and_the_report_follow(folder, command):
 
 
 BAD = {
-    "no study": (["run", "none.yaml"], "none.yaml: "),
-    "a folder without one": (["run", ".."], "study.yaml"),
-    "tables of no study": (["table", "none.yaml"], "none.yaml: "),
-    "no function": (["run", "study.yaml"], "--function fake=MODULE:FUNCTION"),
-    "half a function": (["run", "study.yaml", "--function", "fake"], "expected: NAME=MODULE:FUNCTION"),
-    "a module that is not there": (
-        ["run", "study.yaml", "--function", "fake=nowhere:same"],
-        "No module named 'nowhere'",
-    ),
-    "a function that is not there": (
-        ["run", "study.yaml", "--function", "fake=functions:none"],
-        "no attribute 'none'",
-    ),
-    "a function for no model": (
-        ["run", "study.yaml", *SAME, "--function", "fakee=functions:same"],
-        "did you mean 'fake'?",
-    ),
+    "no study": ("run none.yaml", "none.yaml: "),
+    "a folder without one": ("run ..", "study.yaml"),
+    "tables of no study": ("table none.yaml", "none.yaml: "),
+    "no function": ("run study.yaml", "--function fake=MODULE:FUNCTION"),
+    "no such module": ("run study.yaml --function fake=nowhere:same", "No module named 'nowhere'"),
+    "no such function": ("run study.yaml --function fake=functions:none", "no attribute 'none'"),
+    "no such model": ("run study.yaml --function fakee=functions:same", "did you mean 'fake'?"),
     "a number in words": (
-        ["check", "t.csv", "--n", "many"],
+        "check t.csv --n many",
         "--n: this option does not fit\n  expected: a whole number\n",
     ),
-    "none of something": (
-        ["figure", "study.yaml", "accuracy", "--width", "5"],
-        "--width: this option does not fit\n  expected: 200 or more\n",
+    "a small number": (
+        "figure study.yaml accuracy --width 5",
+        "--width: this option does not fit\n  expected: 200 or",
     ),
-    "a word that is none of several": (
-        ["check", "texts.csv", "--hand-labels", "maybe"],
-        "--hand-labels: unknown choice",
+    "none of several words": ("check texts.csv --hand-labels maybe", "--hand-labels: unknown choice"),
+    "an unknown evaluator": ("check texts.csv --evaluator nope", "--evaluator: unknown evaluator"),
+    "an unknown language": ("check texts.csv --language xx", "--language: unknown language"),
+    "a function somewhere": (
+        "check texts.csv --function functions:same --base-url http://x/v1",
+        "takes no option",
     ),
-    "an unknown evaluator": (["check", "texts.csv", "--evaluator", "nope"], "--evaluator: unknown evaluator"),
-    "an unknown language": (["check", "texts.csv", "--language", "xx"], "--language: unknown language"),
-    "a function at an address": (
-        ["check", "texts.csv", "--function", "functions:same", "--base-url", "http://localhost/v1"],
-        "--base-url: a function takes no option",
-    ),
-    "no share": (["label", "texts.csv", "--error", "ten"], "--error: this is not a share"),
-    "nothing to read": (["rescore", "study.yaml", *SAME], "collected"),
+    "no share": ("label texts.csv --error ten", "--error: this is not a share"),
+    "nothing to read": (f"rescore study.yaml {' '.join(SAME)}", "collected"),
 }
 
 
-@pytest.mark.parametrize(("arguments", "message"), BAD.values(), ids=BAD)
-def test_bad_input_is_one_message(folder, command, arguments, message):
+@pytest.mark.parametrize(("words", "message"), BAD.values(), ids=BAD)
+def test_bad_input_is_one_message(folder, command, words, message):
     (folder / "texts.csv").write_text("text,label\nA good day.,good\nA bad day.,bad\n")
-    assert message in refused(command(folder, *arguments))
+    assert message in refused(command(folder, *words.split()))
 
 
 def test_hostile_texts_do_not_become_markup_or_control(folder, command):

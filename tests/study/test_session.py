@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from tests.studies import ITEMS, STUDY, written
 
-from quaver.errors import ModelError, QuaverError, SpecError, StoreError, Unavailable, UnknownName
+from quaver.errors import ModelError, SpecError, StoreError, Unavailable, UnknownName
 from quaver.study.session import Study
 
 VARIED = STUDY + "variants:\n  - use: instructions\n    texts: {plain: Good or bad?}\nrepeats: 2\n"
@@ -224,19 +224,6 @@ def test_damaged_annotations_are_read_anew_from_the_answers(tmp_path, change):
     else:
         kept.write_text("damaged")
     assert opened(tmp_path).annotations().equals(before)
-
-
-def test_what_cannot_be_done_with_the_answers_is_one_error(tmp_path):
-    study = opened(written(tmp_path))
-    study.run()
-    with pytest.raises(SpecError, match=r"measure\.by"):
-        study.measure("accuracy", by="model")
-    with pytest.raises(QuaverError, match=r"^evaluators: "):
-        study.rescore([])
-    with pytest.raises(SpecError, match="'pattern' is missing"):
-        study.rescore(["pattern"])
-    with pytest.raises(QuaverError, match="width"):
-        study.charts(width=0)
 
 
 def test_evaluators_are_compared_over_all_their_rows(tmp_path):

@@ -1,10 +1,10 @@
 """Grids of decodings, nesting, samples: what of all combinations is asked, and how it is named."""
 
 import pytest
-from tests.studies import STUDY, resolved, written
+from tests.studies import resolved, written
 
 from quaver.design.calls.call_plan import Plan
-from quaver.errors import SpecError, UnknownName
+from quaver.errors import SpecError
 
 FAMILIES = [
     {"use": "instructions", "texts": {"curt": "Positive?", "long": "Would you call it positive?"}},
@@ -77,28 +77,6 @@ def test_a_grid_of_one_asks_what_the_setting_alone_asks(tmp_path):
     assert keys(0.5) == keys([0.5])
 
 
-WRONG_GRIDS = {
-    "[]": ("study.yaml:13: decoding.hot.temperature: no value is given", ""),
-    "[0.5, -1]": (
-        "study.yaml:13: decoding.hot.temperature[1]: this value does not fit\n  expected: 0 or more",
-        "found: -1",
-    ),
-    "[1, 1.0]": ("study.yaml:13: decoding.hot.temperature[1]: 1.0 is given twice", ""),
-    "[1], top_p: 2": ("study.yaml:13: decoding.hot.top_p: this value does not fit", "found: 2"),
-    "[1], grid: 2": ("study.yaml:13: decoding.hot.grid: unknown key 'grid'", ""),
-    "[warm]": ("study.yaml:13: decoding.hot.temperature[0]: this value does not fit", "found: 'warm'"),
-}
-
-
-@pytest.mark.parametrize("values", WRONG_GRIDS)
-def test_a_wrong_grid_says_where(tmp_path, values):
-    place, found = WRONG_GRIDS[values]
-    with pytest.raises(SpecError) as caught:
-        resolved(written(tmp_path, STUDY + f"decoding:\n  hot: {{temperature: {values}}}\n"))
-    assert place in str(caught.value)
-    assert found in str(caught.value)
-
-
 def test_a_factor_gives_way_to_a_grid_s_column(tmp_path):
     families = [FAMILIES[0] | {"factor": "temperature"}]
     made = study(tmp_path, variants=families, decoding={"hot": {"temperature": [0, 1]}})
@@ -124,8 +102,6 @@ def test_a_model_or_a_decoding_may_be_asked_in_a_part_of_the_design(tmp_path):
 @pytest.mark.parametrize(
     ("parts", "error", "message"),
     [
-        ({"decoding": {"hot": {"only": {"formt": "digits"}}}}, UnknownName, "unknown factor 'formt'"),
-        ({"decoding": {"hot": {"only": {"format": "digit"}}}}, UnknownName, "unknown level 'digit'"),
         (
             {
                 "sample": ["paraphrase=original,format=digits", "paraphrase=curt,format=original"],

@@ -162,23 +162,6 @@ def test_a_list_is_chosen_by_its_length(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("where", "kind", "said"),
-    [
-        ("{langage: en}", UnknownName, "language"),
-        ("{language: fr}", ItemError, "en (3), de (1)"),
-        ("{text: {at_least: 3}}", ItemError, "items.csv:2: text"),
-        ("{language: {equals: en}}", SpecError, "one_of"),
-        ("{language: {}}", SpecError, "is empty"),
-        ("language", SpecError, "where"),
-    ],
-)
-def test_a_condition_that_cannot_be_is_one_error(tmp_path, where, kind, said):
-    with pytest.raises(kind) as caught:
-        resolved(written(tmp_path, STUDY.replace("{language: en}", where), ITEMS))
-    assert said in str(caught.value)
-
-
-@pytest.mark.parametrize(
     "variants", ["{use: shots, k: 4}", "{use: prompts, prompts: {one-shot: {examples_of_each: 1}}}"]
 )
 def test_examples_come_from_the_other_table_and_never_are_texts_that_are_labelled(tmp_path, variants):

@@ -11,7 +11,7 @@ from quaver.core.records import Label, LabelSet
 from quaver.design.items.text_parts import CHARACTERS_A_TOKEN, cut, joined_label
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec.items_spec import SplitSpec
-from quaver.errors import ItemError, QuaverError, SpecError
+from quaver.errors import ItemError, SpecError
 
 PIECES = ["a", "bc", "def.", 'g!"', " ", "  ", "\n", "\n\n", "\r\n\r\n", "。", "\t", "😀", "x" * 25]
 
@@ -192,13 +192,6 @@ def test_parts_that_are_not_joined_are_items_in_a_group_of_their_text(study):
     ("changes", "kind", "found"),
     [
         ({"split": {"tokens": 3}}, SpecError, "speech, title"),
-        ({"split": {"tokens": 3, "column": "speach"}}, QuaverError, "speach"),
-        ({"split": SPLIT | {"join": "model"}}, SpecError, "model"),
-        ({"split": SPLIT | {"join": "max"}}, SpecError, "max"),
-        ({"split": SPLIT | {"join": "any"}}, SpecError, "any"),
-        ({"split": SPLIT | {"join": {"any": "for"}}}, QuaverError, "for"),
-        ({"split": SPLIT | {"join": {"tone": "max"}}}, SpecError, "tone"),
-        ({"split": {"tokens": 3, "overlap": 2}}, SpecError, "2"),
         ({"rows": SPEECHES.replace("part2", "part")}, ItemError, "found: part"),
         ({"rows": SPEECHES.replace("18,", "17#2,")}, ItemError, "17#2"),
     ],

@@ -6,8 +6,7 @@ from quaver.core.calls import Call, Request, Response
 from quaver.core.records import Label, LabelSet, Variant
 from quaver.design.paraphrase.llm_paraphraser import Llm, cleaned
 from quaver.design.paraphrase.paraphraser import Draft, PromptContext
-from quaver.design.spec.study_file import Positions, bind
-from quaver.errors import ModelError, SpecError
+from quaver.errors import ModelError
 from quaver.models.llamacpp import LlamaCpp
 
 LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative")))
@@ -163,23 +162,3 @@ def test_what_a_model_writes_is_no_template_but_for_the_originals_placeholders()
     text = render(one.text, {"item": {"name": "Ann", "secret": "no"}}, where="here")
     assert "Ann {{ item.secret }}?" in text
     assert text.startswith("{% for")
-
-
-@pytest.mark.parametrize(
-    ("options", "where"),
-    [
-        ({"k": 0}, "k"),
-        ({"k": 5000}, "k"),
-        ({"tries": 0}, "tries"),
-        ({"temperatures": []}, "temperatures"),
-        ({"temperatures": [9.0]}, "temperatures"),
-        ({"temperatures": [float("nan")]}, "temperatures"),
-        ({"temperatures": [0.5, 0.5]}, "temperatures"),
-        ({"temperatures": [0.0]}, "temperatures"),
-        ({"request": "Reword it."}, "request"),
-    ],
-)
-def test_options_that_cannot_be_meant_are_one_error(options, where):
-    with pytest.raises(SpecError) as raised:
-        Llm(**bind(Llm, {"model": "any", **options}, Positions(None, {}), ()))
-    assert str(raised.value.where).startswith(where)

@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from ruamel.yaml import YAML
-from tests.studies import STUDY
+from tests.studies import STUDY, changed
 
 import quaver
 from quaver.core import registry
@@ -21,6 +21,7 @@ FILES = sorted(
     if "\ntask:" in "\n" + path.read_text(encoding="utf-8")
 )
 SCHEMA = json_schema()
+CASES = YAML(typ="safe").load(ROOT / "tests" / "data" / "mistakes.yaml")
 
 
 def refused(study, schema=SCHEMA):
@@ -82,28 +83,18 @@ def test_the_studies_on_the_pages_are_admitted():
     assert [(text, refused(text)) for text in studies if refused(text)] == []
 
 
-MISTAKES = {
-    "a misspelt key": STUDY + "repeates: 1\n",
-    "temperature at the top": STUDY + "temperature: 0.7\n",
-    "an unknown measure": STUDY + "measures: [accurate]\n",
-    "an unknown measure with options": STUDY + "measures: [{use: accurate}]\n",
-    "an unknown evaluator": STUDY + "evaluators: [first_lable]\n",
-    "an unknown family": STUDY + "variants: [paraphrase]\n",
-    "an unknown engine of paraphrases": STUDY + "variants: [{use: paraphrases, engine: gpt}]\n",
-    "an unknown follow-up": STUDY + "follow_ups: [why]\n",
-    "an unknown engine": STUDY.replace("use: function", "use: opneai"),
-    "one label": STUDY.replace("[positive, negative]", "[positive]"),
-    "an unknown level": STUDY.replace("task:", "task:\n  level: ranked"),
-    "no items": STUDY.partition("items:")[0] + "prompt:" + STUDY.partition("prompt:")[2],
-    "a number for a list": STUDY.partition("models:")[0] + "models: 3\n",
-    "no repeats": STUDY + "repeats: 0\n",
-    "a hot decoding": STUDY + "decoding: {hot: {temprature: 1}}\n",
-    "a misspelt key of the small version": STUDY + "small: {itmes: {sample: 3}}\n",
-    "a price in words": STUDY.replace("use: function", "use: function, price: {input: cheap, output: 1}"),
-    "an unknown estimand": STUDY + "measures: [{use: inter_pss, estimand: all}]\n",
-}
+MARKED = (
+    *("a misspelt key", "temperature", "a measure", "an evaluator", "a family", "none at all"),
+    *("an engine of paraphrases", "a follow-up", "an engine", "a single label", "the level"),
+    *("measures as a text", "a list of decodings", "a budget's key", "a budget as a number"),
+    "14: decoding.hot.temprature ('temperature')",
+)
+"""Of the mistakes in study files some that an editor can know."""
+WRONG = [one.get("more") or (one["old"], one["new"]) for one in CASES if one["mistake"] in MARKED]
+WRONG += ["measures: [{use: accurate}]", "measures: [{use: inter_pss, estimand: all}]"]
+WRONG += ["small: {itmes: {sample: 3}}", ("use: function", "use: function, price: {input: cheap, output: 1}")]
 
 
-@pytest.mark.parametrize("study", MISTAKES.values(), ids=MISTAKES)
-def test_a_mistake_is_marked(study):
-    assert refused(study)
+@pytest.mark.parametrize("change", WRONG, ids=str)
+def test_a_mistake_is_marked(change):
+    assert refused(changed(change))

@@ -11,7 +11,7 @@ from quaver.design.paraphrase.paraphraser import PromptContext
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec.study_file import Positions, bind
 from quaver.design.variants.prompt_factors import factors
-from quaver.errors import SpecError, UnknownName
+from quaver.errors import SpecError
 
 LABELS = LabelSet(
     (
@@ -98,63 +98,12 @@ def test_task_and_label_follow_what_other_families_make_of_them():
     assert levels[0].edit(other).postfix == "One word."
 
 
-WRONG = {
-    "no factor": ({"factors": {}}, SpecError, "factors: this value does not fit"),
-    "a factor without levels": ({"factors": {"tone": []}}, SpecError, "tone: this value does not fit"),
-    "a level twice": ({"factors": {"tone": ["a", "a"]}}, SpecError, "the level 'a' is given twice"),
-    "a part of an unknown factor": (
-        {"factors": TWO, "parts": {"x": {"text": "X", "when": {"tone": "a"}}}},
-        UnknownName,
-        "unknown factor 'tone'",
-    ),
-    "a part of an unknown level": (
-        {"factors": TWO, "parts": {"x": {"text": "X", "when": {"output": "labels"}}}},
-        UnknownName,
-        "did you mean 'label'",
-    ),
-    "a part that is never there": (
-        {"factors": TWO, "parts": {"x": {"text": "X", "when": {"explanation": "yes"}}}},
-        SpecError,
-        "'x' would never occur",
-    ),
-    "a part without text": ({"factors": TWO, "parts": {"x": {}}}, SpecError, "the part 'x' has no text"),
-    "two outputs at once": (
-        {"factors": TWO, "parts": {"score": {"when": {}}}},
-        SpecError,
-        "the parts 'label' and 'score' ask for two outputs at once",
-    ),
-    "nothing concise": ({}, SpecError, "the part 'task' has no concise text"),
-    "another text, and nothing concise": (
-        {"parts": {**SHORT, "score": {"text": "Scores, please."}}},
-        SpecError,
-        "the part 'score' has no concise text",
-    ),
-    "a score of nobody": (
-        {"factors": TWO, "parts": {"score": {"text": "How likely is it that it is positive?"}}},
-        SpecError,
-        "the part 'score' does not say whose score it asks for",
-    ),
-    "a score of an unknown label": (
-        {"factors": TWO, "parts": {"score": {"text": "How likely?", "score_of": "ps"}}},
-        UnknownName,
-        "did you mean 'pos'",
-    ),
-    "a score of a part that asks for none": (
-        {"factors": TWO, "parts": {"label": {"score_of": "pos"}}},
-        SpecError,
-        "the part 'label' asks for no score",
-    ),
-    "an unknown key": ({"parts": {"task": {"txt": "?"}}}, SpecError, "unknown key 'txt'"),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_bad_input_is_one_clear_error(name):
-    options, error, message = WRONG[name]
-    with pytest.raises(error) as caught:
-        made(**options)
-    assert message in str(caught.value)
-    assert caught.value.where
+def test_labels_without_definitions_are_defined_by_a_part():
+    bare = LabelSet((Label("pos", "positive"), Label("neg", "negative")))
+    written_out = {"definitions": "Positive is praise, negative is blame."}
+    assert len(made(bare, factors=TWO, parts=written_out)) == 4
+    with pytest.raises(SpecError, match="the part 'score' has no concise text"):
+        made(parts={**SHORT, "score": {"text": "Scores, please."}})
 
 
 def test_a_score_part_says_whose_score_it_asks_for():
@@ -169,11 +118,3 @@ def test_a_score_part_says_whose_score_it_asks_for():
     prompt = replace(PROMPT, answers={label.code: label.name for label in three.labels})
     with pytest.raises(SpecError, match="two labels"):
         made(three, prompt, factors=TWO, parts={"score": asks})
-
-
-def test_labels_without_definitions_cannot_be_defined():
-    bare = LabelSet((Label("pos", "positive"), Label("neg", "negative")))
-    with pytest.raises(SpecError, match="has a definition"):
-        made(bare, factors=TWO)
-    written_out = {"definitions": "Positive is praise, negative is blame."}
-    assert len(made(bare, factors=TWO, parts=written_out)) == 4

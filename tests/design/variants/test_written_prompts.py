@@ -6,12 +6,11 @@ import pytest
 from tests.design.variants.prompts import messages_of, prompt_of, study_of, variants_of
 
 from quaver.core.calls import Response
-from quaver.core.records import Label, LabelSet, Variant
+from quaver.core.records import LabelSet, Variant
 from quaver.design.paraphrase.paraphraser import PromptContext
-from quaver.design.spec.study_file import Positions, bind
 from quaver.design.variants.written_prompts import WrittenPrompt
 from quaver.design.variants.written_prompts import prompts as written
-from quaver.errors import SpecError, UnknownName
+from quaver.errors import SpecError
 from quaver.score.annotation import read
 from quaver.score.evaluators.marked_answer import AnswerMarkers, FinalLine
 
@@ -83,27 +82,7 @@ def test_reasoning_is_read_by_the_evaluators_of_marked_answers():
     )
 
 
-LABELS = LabelSet((Label("a", "a", "An a."), Label("b", "b")))
-PROMPT = Variant("", {}, "", "{{ text }}", "{{ text }}", "?", "", {"a": "a", "b": "b"})
-
-
-@pytest.mark.parametrize(
-    ("prompt", "error", "message"),
-    [
-        ({"definitions": True}, SpecError, "'b' has no definition"),
-        ({"examples": 10}, SpecError, "fewer examples"),
-        ({"answers": {"c": "C"}}, UnknownName, "unknown label 'c'"),
-        ({"max_tokens": 0}, SpecError, "this value does not fit"),
-        ({"postfixx": "Say."}, SpecError, "unknown key 'postfixx'"),
-    ],
-)
-def test_bad_input_is_one_clear_error(prompt, error, message):
-    def made():
-        options = bind(written, {"prompts": {"d": prompt}}, Positions(None, {}), ("variants", 0))
-        written(PromptContext(PROMPT, LABELS, 1), **options)
-
-    with pytest.raises(error) as caught:
-        made()
-    assert message in str(caught.value)
+def test_labels_of_fields_are_not_defined_by_a_prompt():
+    prompt = Variant("", {}, "", "{{ text }}", "{{ text }}", "?", "", {})
     with pytest.raises(SpecError, match="no labels to define"):
-        written(PromptContext(PROMPT, LabelSet(()), 1), prompts={"d": WrittenPrompt(definitions=True)})
+        written(PromptContext(prompt, LabelSet(()), 1), prompts={"d": WrittenPrompt(definitions=True)})

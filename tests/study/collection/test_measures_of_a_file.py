@@ -34,26 +34,6 @@ def opened(folder, *measures, **changes):
     )
 
 
-WRONG = [
-    {"use": "accurate"},
-    {"use": "accuracy", "missng": "drop"},
-    {"use": "accuracy", "by": ["wordding"]},
-    {"use": "accuracy", "evaluator": "frist"},
-    {"use": "accuracy", "only": {"wordding": "curt"}},
-    {"use": "accuracy", "only": {"model": "nobody"}},
-    {"use": "accuracy", "only": {"decoding": ["hot", "tepid"]}},
-    *({"id": "idd"}, {"gold": "goldd"}, {"groups": ["party"]}, {"text": "{{ txt }}"}),
-]
-
-
-@pytest.mark.parametrize("wrong", WRONG, ids=map(str, WRONG))
-def test_names_are_checked_when_a_study_is_opened(wrong, tmp_path):
-    of_items = {"items": {**BASE["items"], **wrong}} if "use" not in wrong else {}
-    with pytest.raises(QuaverError) as caught:
-        opened(tmp_path, {"use": "accuracy"}, *([] if of_items else [wrong]), **of_items)
-    assert str(caught.value).startswith("items" if of_items else "measures[1]")
-
-
 @pytest.mark.long
 @pytest.mark.parametrize(
     "measure",

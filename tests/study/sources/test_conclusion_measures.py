@@ -131,20 +131,3 @@ def test_a_bound_on_a_conclusion_that_cannot_be_judged(study, tmp_path, bound, s
     bare.run()
     with pytest.raises(QuaverError, match="conclusion"):
         quaver.compare(bare, bare, fail_if=["conclusion < 0"], resamples=100)
-
-
-@pytest.mark.parametrize(
-    ("right", "wrong", "said"),
-    [
-        ("share(positive) ~ age", "share(positive) ~ agee", "column 'agee'"),
-        ("share(positive) ~ age", "share(neutral) ~ age", "label 'neutral'"),
-        ("effect: age > 0", "effect: years > 0", "years"),
-        ("share(positive) ~ age", "positive by age", "not a formula"),
-        ("formula: share(positive) ~ side", "formula: label ~ side", "not numbers"),
-    ],
-)
-def test_what_is_wrong_is_found_before_anything_is_asked(tmp_path, right, wrong, said):
-    with pytest.raises(QuaverError, match=said) as caught:
-        opened(tmp_path, STUDY.replace(right, wrong, 1))
-    assert ": conclusions[" in str(caught.value)
-    assert not (tmp_path / "responses.db").exists()
