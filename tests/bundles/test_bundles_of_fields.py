@@ -69,7 +69,7 @@ def bare(study):
     return quaver.bundle(study, study.folder / "bare.quaver.zip", texts=False)[0]
 
 
-@pytest.mark.parametrize("kind", ["whole", "bare"])
+@pytest.mark.parametrize("kind", [pytest.param("whole", marks=pytest.mark.long), "bare"])
 def test_every_field_is_packed_and_verified(study, kind, request):
     packed = request.getfixturevalue(kind)
     verification = verify(packed)

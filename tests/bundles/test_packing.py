@@ -29,7 +29,6 @@ from quaver.comparison.paired_comparison import compare
 from quaver.core.records import Reading
 from quaver.errors import QuaverError, StoreError
 from quaver.score.evaluators.named_label import MarkedLabel
-from quaver.study.imports.label_import import import_annotations
 from quaver.study.sources import archive
 from quaver.study.sources.archive import MANIFEST, extract, pack
 from quaver.study.sources.bundle_source import FORM
@@ -257,24 +256,6 @@ def test_an_estimate_that_was_changed_by_hand_is_found(made, whole):
 
     found = verify(repacked(whole, whole.parent, change))
     assert [line.split(" ")[0] for line in found.differing] == [made.estimates()[0].measure]
-
-
-@pytest.mark.long
-def test_imported_annotations(tmp_path):
-    rows = "".join(f"{n},{text},{'ab'[n % 2]},{'aab'[n % 3]}\n" for n, text in enumerate(TEXTS))
-    (tmp_path / "codes.csv").write_text("id,text,label,gold\n" + rows)
-    study, _ = import_annotations(tmp_path / "codes.csv")
-    for texts in (True, False):
-        path, _ = bundle(study, tmp_path / f"{texts}.zip", texts=texts)
-        assert not verify(path).differs
-        assert (TEXTS[1].encode() in everything(path)) is texts
-        assert quaver.Study.open(path).measure("accuracy")[0].value == study.measure("accuracy")[0].value
-        opened = quaver.Study.open(path)
-        assert opened.report().exists()
-        assert opened.status() == study.status()
-        with pytest.raises(StoreError) as caught:
-            opened.run()
-        assert caught.value.found == opened.source.kind
 
 
 def test_a_file_of_another_kind_is_not_written_over(study, whole):

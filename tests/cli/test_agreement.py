@@ -1,13 +1,11 @@
 """``quaver agreement`` on files that Quaver did not make."""
 
 import json
-from typing import get_args
 
 import pytest
 from typer.testing import CliRunner
 
 from quaver.cli.main import app
-from quaver.core.records import OF_SETS, Level
 from quaver.errors import QuaverError
 
 LABELS = "aaabbb"  # three items, two coders, who differ on one: alpha 4/9 by hand
@@ -31,16 +29,6 @@ def test_a_table_and_the_same_as_json(tmp_path):
     first = json.loads(run(*words, "--json").splitlines()[0])
     assert first["measure"] == "krippendorff_alpha"
     assert first["value"] == pytest.approx(4 / 9)
-
-
-def test_labels_that_are_not_valid_are_missing_or_a_label_of_their_own(tmp_path):
-    path = written(tmp_path / "x.csv")
-    path.write_text(path.read_text().replace("0,p,a", "0,p,N/A"))
-    words = [str(path), "--item", "id", "--rater", "coder", "--label", "code", "--valid", "a,b", "--json"]
-    dropped = json.loads(run(*words).splitlines()[0])
-    kept = json.loads(run(*words, "--missing", "category").splitlines()[0])
-    assert dropped["n"] == 2
-    assert kept["n"] == 3
 
 
 def test_weights_are_named_or_stand_in_a_file(tmp_path):
@@ -75,13 +63,3 @@ def test_weights_that_cannot_be_used(tmp_path, monkeypatch, given, table, found)
     with pytest.raises(QuaverError) as caught:
         run(*words)
     assert found in caught.value.found
-
-
-def test_cells_with_several_labels_are_measured_as_sets(tmp_path):
-    path = written(tmp_path / "x.csv")
-    path.write_text(path.read_text().replace("0,p,a", "0,p,b;a").replace("0,q,a", "0,q,a;b"))
-    words = [str(path), "--item", "id", "--rater", "coder", "--label", "code"]
-    for level in get_args(Level):
-        if level in OF_SETS:
-            agreed = json.loads(run(*words, "--level", level, "--json").splitlines()[1])
-            assert agreed["value"] == pytest.approx(2 / 3)  # the second of three items has a and b

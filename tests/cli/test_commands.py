@@ -14,9 +14,11 @@ from tests.cli.commands import FUNCTIONS, environment, here, numbers, quaver, st
 from tests.studies import ITEMS, STUDY, written
 
 from quaver import __version__
+from quaver.cli.command_options import function_of
 from quaver.cli.console import plain, table
 from quaver.core.number_format import duration
 from quaver.design.spec.json_schema import MODELINE, SCHEMA_FILE, json_schema
+from quaver.errors import QuaverError
 
 SAME = ("--function", "fake=functions:same")
 
@@ -147,6 +149,23 @@ def test_an_interrupt_finishes_what_is_in_flight_and_says_how_to_go_on(folder):
     assert numbers(last) == [500 - count]
     found = status(quaver(folder, "status", "study.yaml", "--json", "--function", "fake=functions:slow"))
     assert (found["answered"], found["total"]) == (count, 500)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [b"def (", b"a = '\x00'", b"raise SystemExit(0)", b"1 / 0", b"# coding: nothing", b"a = '\xff'", b""],
+)
+def test_a_module_that_cannot_be_imported_is_an_error(source, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "module_of_a_user.py").write_bytes(source)
+    with pytest.raises(QuaverError) as caught:
+        function_of("module_of_a_user:annotate")
+    assert caught.value.where == "--function"
+    (tmp_path / "file_of_a_user.py").write_text("def annotate(text, prompt):\n    return 'yes'\n")
+    assert function_of("file_of_a_user.py:annotate")("", "") == "yes"
+    for target in ("math:pi", ".relative:annotate", "a..b:c", "a\0b:c", "..:c"):
+        with pytest.raises(QuaverError):
+            function_of(target)
 
 
 # ---------------------------------------------------------------------------- the screen

@@ -6,12 +6,14 @@ import inspect
 from collections.abc import Sequence
 from typing import Annotated, Any
 
+import polars as pl
 import pytest
 from typing_extensions import TypedDict, Unpack
 
+import quaver
 from quaver.core.arguments import guarded, taking
 from quaver.core.options import Option, options_in, with_defaults
-from quaver.errors import QuaverError
+from quaver.errors import MeasureError, QuaverError
 
 
 class Options(TypedDict, total=False):
@@ -37,6 +39,32 @@ class More(Options, total=False):
 
     parts: Sequence[str]
     whole: bool
+
+
+FRAME = pl.DataFrame({"item": [1, 2, 1, 2], "repeat": [0, 0, 1, 1], "label": list("abab")})
+
+
+@pytest.mark.parametrize(
+    ("options", "where"),
+    [
+        ({"confidence_level": "high"}, "confidence_level"),
+        ({"resamples": True}, "resamples"),
+        ({"seed": "x"}, "seed"),
+        ({"labels": 3}, "labels"),
+        ({"columns": "code"}, "columns"),
+        ({"columns": {"label": 3}}, "columns['label']"),
+        ({"group": 3}, "group"),
+        ({"by": [None]}, "by"),
+    ],
+)
+def test_a_measure_refuses_what_does_not_fit(options, where):
+    with pytest.raises(MeasureError) as caught:
+        quaver.measures.intra_pss(FRAME, **options)
+    assert (caught.value.where, bool(caught.value.expected), bool(caught.value.found)) == (where, True, True)
+    counted = quaver.measures.deviations(FRAME.with_columns(variant=pl.lit("v")))
+    assert quaver.measures.deviation_shares(counted) == [], "what fits is handed on as it came"
+    with pytest.raises(MeasureError, match="found"):
+        quaver.measures.deviation_shares(FRAME)
 
 
 def test_what_is_said_of_an_option_is_the_first_sentence_of_the_docstring():

@@ -10,7 +10,7 @@ import quaver
 from quaver.errors import QuaverError
 
 FIRST = int(os.environ.get("QUAVER_FIRST_FILE", "0"))
-COUNT = int(os.environ.get("QUAVER_STUDY_FILES", "200"))
+COUNT = int(os.environ.get("QUAVER_STUDY_FILES", "60"))
 """The first file's seed, and how many; `make damage` goes through 3,000."""
 
 

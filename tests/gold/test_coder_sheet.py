@@ -3,8 +3,6 @@
 import csv
 import io
 
-import pytest
-
 from quaver.core.records import Label, LabelSet
 from quaver.design.items.table_files import read_rows
 from quaver.gold.coder_sheet import Sheet, assigned, written
@@ -34,17 +32,6 @@ def test_a_workbook_holds_texts_only_and_is_read_back(tmp_path):
     assert rows[0]["text"] == EVIL[0]
     assert rows[4]["text"].endswith("[…]")
     assert b"<f>" not in content
-
-
-@pytest.mark.parametrize("form", ["xlsx", "csv"])
-def test_an_adjudicator_sees_the_coders_labels(form):
-    row = {"item": "1", "text": "text", "label of ada": "l", "label of ben": "=r"}
-    sheet = Sheet("carla", [row], LABELS, "?", ["ada", "ben"])
-    content = next(iter(written(sheet, "s", form).values()))
-    if form != "xlsx":
-        assert b"ada" in content
-        assert b"ben" in content
-    assert sheet.columns == ["item", "coder", "text", "label of ada", "label of ben", "label", "note"]
 
 
 def test_items_are_dealt_and_shuffled_by_the_seed_alone():

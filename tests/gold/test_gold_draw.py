@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from quaver.core.annotations import ANNOTATION_COLUMNS, GOLD_COLUMNS
 from quaver.gold.gold_draw import (
     FLOOR,
     OTHER,
@@ -17,6 +18,7 @@ from quaver.gold.gold_draw import (
     predicted_labels,
     probabilities,
     strata_of,
+    with_gold,
 )
 
 FRAME = pl.DataFrame(
@@ -170,3 +172,36 @@ def test_a_draw_that_goes_on_from_a_random_sample_is_one_sample():
         totals.append((value[inside] / draw["probability"].to_numpy()[inside]).sum())
     error = np.std(totals) / len(totals) ** 0.5
     assert abs(np.mean(totals) - value.sum()) < 3 * error
+
+
+ANNOTATED = pl.DataFrame(
+    {
+        "item": ["1", "2", "3", "2", "1"],
+        "label": ["a", "b", "a", "a", "b"],
+        "gold": ["a", None, "b", None, "a"],
+    },
+    schema={"item": pl.Categorical, "label": pl.Categorical, "gold": pl.Categorical},
+)
+KNOWN = {"1": "a", "2": None, "3": "b"}
+
+
+def test_drawn_items_have_the_sample_s_labels_alone():
+    draw = drawn(first_draw(["1", "2", "3"]), 3, 1).with_columns(
+        drawn=pl.col("item") != "3", probability=pl.lit(0.6)
+    )
+    found = with_gold(ANNOTATED, KNOWN, draw, {"2": "b"}, {})
+    assert found.select(pl.col("item", "label", "gold").cast(pl.String)).rows() == [
+        ("1", "a", None),
+        ("2", "b", "b"),
+        ("3", "a", "b"),
+        ("2", "a", "b"),
+        ("1", "b", None),
+    ]
+    assert found["gold_drawn"].to_list() == [True, True, False, True, True]
+    for name in GOLD_COLUMNS:
+        assert found.schema[name] == pl.Series(dtype=ANNOTATION_COLUMNS[name]).dtype
+    assert found.schema["item"] == pl.Categorical
+    assert with_gold(found, KNOWN, draw, {"2": "b"}, {}).equals(found)
+    back = with_gold(found, KNOWN, draw.clear(), {}, {})
+    assert back["gold"].cast(pl.String).to_list() == ANNOTATED["gold"].cast(pl.String).to_list()
+    assert back["gold_drawn"].null_count() == 5

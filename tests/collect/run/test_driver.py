@@ -7,7 +7,6 @@ from asyncio import CancelledError
 
 import pytest
 from tests.collect.fakes import answers, echo, fake, opened, request, run
-from tests.collect.store.test_response_store import disk_full
 
 from quaver.collect.run.driver import Progress, collect
 from quaver.collect.store.response_store import Store
@@ -224,26 +223,6 @@ def test_a_second_interrupt_gives_up_what_is_in_flight_and_keeps_what_came_in(tm
         run(store, fake(stuck), map(request, range(100)), total=100)
     never.set()
     assert {item for _, item, _ in answers(store)} >= set(range(5))
-
-
-def test_a_disk_that_is_full_for_a_while_loses_nothing_that_was_answered(tmp_path):
-    store, model = opened(tmp_path, items=20_000), fake()
-    with disk_full(store, times=2), pytest.raises(StoreError) as caught:
-        run(store, model, map(request, range(20_000)), total=20_000)
-    assert "full" in str(caught.value)
-    assert "space" in (caught.value.fix or "")
-    store.take_in()
-    assert len(answers(store)) == len(model.asked) < 20_000
-
-
-def test_a_disk_that_stays_full_keeps_what_was_stored(tmp_path):
-    store, model = opened(tmp_path, items=2000), fake()
-    run(store, model, map(request, range(100)), total=2000)
-    with disk_full(store, times=99), pytest.raises(StoreError):
-        run(store, fake(), map(request, range(100, 2000)), total=2000)
-    assert {item for _, item, _ in answers(store)} == set(range(100))
-    outcome = run(store, fake(), map(request, range(100, 2000)), total=2000)
-    assert outcome.done == 1900
 
 
 def test_a_finished_run_leaves_no_thread(tmp_path):

@@ -229,17 +229,6 @@ def disk_full(store, times):
     store.db = db
 
 
-def test_a_full_disk_is_one_error_and_loses_nothing_stored(tmp_path):
-    store = opened(tmp_path)
-    stored_by(store, 0, Response("x"))
-    with disk_full(store, times=1), pytest.raises(StoreError, match="read or written") as caught:
-        stored_by(store, 1, Response("y"))
-    assert "space" in (caught.value.fix or "")
-    assert answers(store) == {(0, 0, 0): Response("x")}
-    stored_by(store, 1, Response("y"))
-    assert len(answers(store)) == 2
-
-
 @pytest.mark.parametrize("version", [-5, 1, VERSION - 1, VERSION + 1])
 def test_a_store_of_another_version_is_one_error_and_stays_as_it_is(tmp_path, version):
     opened(tmp_path).close()

@@ -80,6 +80,16 @@ def test_another_separator_is_named_and_never_guessed(tmp_path):
     assert read_rows(path, separator=";") == [{"id": "1", "text": "a;b, c"}]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1"])
+def test_a_line_of_a_text_file_is_a_text(tmp_path, encoding):
+    text = "HUM:ind Who wrote : Emma ?\n\nNUM:date When is noon?\r\nLOC:city Où?\n"
+    (tmp_path / "items.txt").write_bytes(text.encode(encoding))
+    rows = read_rows(tmp_path / "items.txt", encoding)
+    lines = ["HUM:ind Who wrote : Emma ?", "NUM:date When is noon?", "LOC:city Où?"]
+    assert rows == [{"text": line} for line in lines]
+    assert [row.where for row in rows] == ["items.txt:1", "items.txt:3", "items.txt:4"]
+
+
 @given(
     st.lists(
         st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1).filter(

@@ -90,7 +90,7 @@ def test_a_damaged_file_is_one_error(tmp_path):
     rows = [("id", "text"), *[(n, f"text {n}") for n in range(20)]]
     whole = write_xlsx(tmp_path / "t.xlsx", rows).read_bytes()
     random, path, began = Random(0), tmp_path / "d.xlsx", time.monotonic()
-    for _ in range(60):
+    for _ in range(20):
         content = bytearray(whole)
         for _ in range(random.randrange(1, 6)):
             content[random.randrange(len(content))] = random.randrange(256)
@@ -122,13 +122,11 @@ def test_small_files_that_would_take_gigabytes_end_in_rows_or_an_error(tmp_path)
 
 
 @pytest.mark.parametrize("number", ["1", f"{1:060}"])
-def test_a_text_that_stands_in_thousands_of_cells_counts_as_often(tmp_path, number):
+def test_a_text_that_stands_in_many_cells_counts_as_often(tmp_path, monkeypatch, number):
+    monkeypatch.setattr(spreadsheet_files, "MOST_BYTES", 2**22)
     path = write_xlsx(tmp_path / "t.xlsx", [("a",), ("x" * 30_000,)])
-    replaced(
-        path,
-        SHEET,
-        sheet('<row><c t="s"><v>0</v></c></row>' + f'<row><c t="s"><v>{number}</v></c></row>' * 20_000),
-    )
+    cells = '<row><c t="s"><v>0</v></c></row>' + f'<row><c t="s"><v>{number}</v></c></row>' * 200
+    replaced(path, SHEET, sheet(cells))
     with pytest.raises(ItemError, match="too large"):
         read_rows(path)
 

@@ -81,6 +81,7 @@ def test_the_real_model_gives_as_many_as_are_asked_for(smollm2):
     assert draft.asked["0.7"] >= 2
 
 
+@pytest.mark.long
 def test_a_real_model_that_cannot_is_one_error_that_says_how_many_came(smollm2):
     draft = Draft("Is this opinion positive or negative?")
     engine = Llm(model="any", temperatures=[0.01], k=6, tries=1, max_tokens=40)

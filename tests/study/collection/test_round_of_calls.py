@@ -12,6 +12,7 @@ from quaver.core import registry
 from quaver.core.calls import Response
 from quaver.core.model import Abilities
 from quaver.errors import QuaverError, SpecError, StoreError
+from quaver.study.analysis import call_export
 from quaver.study.session import Study
 
 ITEMS = "id,text,truth\n" + "".join(
@@ -176,6 +177,25 @@ def test_every_call_is_exported_with_what_was_read(tmp_path, ending):
     assert str(first["marked_label.correct"]).lower() == "true"
     assert str(broken["marked_label.correct"]).lower() == "false"
     assert (broken["marked_label.status"], broken["finish"]) == ("error", "error")
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_calls_written_a_few_at_a_time_are_those_written_at_once(tmp_path, ending, monkeypatch):
+    items = [{"text": f"Text {at}", "truth": "yes" if at % 3 else "no"} for at in range(20)]
+    study = asked(
+        tmp_path / "study", items, lambda text, prompt: "Yes." if "1" in text else "no", ["yes", "no"],
+        gold="truth", repeats=2, evaluators=["marked_label", "exact"],
+    )  # fmt: skip
+    assert study.export(tmp_path / f"whole.{ending}") == 40
+    monkeypatch.setattr(call_export, "_CHUNK", 7)
+    study.export(tmp_path / f"parts.{ending}")
+    whole, parts = ((tmp_path / f"{name}.{ending}").read_bytes() for name in ("whole", "parts"))
+    assert ending == "parquet" or whole == parts
+    study.export(tmp_path / "calls.parquet")
+    table = pl.read_parquet(tmp_path / "calls.parquet").sort("item", "repeat")
+    exact = study.annotations().filter(pl.col("evaluator") == "exact").sort("item", "repeat")
+    assert table["exact.label"].to_list() == exact["label"].cast(pl.String).to_list()
+    assert table["exact.correct"].to_list() == table["exact.label"].eq_missing(table["gold"]).to_list()
 
 
 def test_thinking_between_marks_is_exported_apart_and_the_output_as_it_came(tmp_path):

@@ -10,7 +10,6 @@ from python_calamine import CalamineWorkbook
 from tests.spreadsheets import write_xlsx
 
 from quaver.design.items.spreadsheet_engine import shown
-from quaver.design.items.spreadsheet_files import sheets_of
 from quaver.errors import ItemError
 from quaver.study.labelling.spreadsheet_edits import write_spreadsheet
 
@@ -25,14 +24,6 @@ def edited(source, sheet, heads, rows):
     target = source.with_stem("edited")
     write_spreadsheet(source, target, sheet, heads, rows)
     return target
-
-
-def test_the_sheet_that_is_read_is_the_one_that_is_labelled(tmp_path):
-    sheets = {"empty": [], "Notes": [("Collected in May.",)], "data": [("text",), ("one",)]}
-    source = write_xlsx(tmp_path / "t.xlsx", sheets)
-    found = edited(source, sheets_of(source)[1], ("label",), {2: ("x",)})
-    assert cells(found, "data") == [("text", "label"), ("one", "x")]
-    assert cells(found, "Notes") == sheets["Notes"]
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"not a zip archive"])

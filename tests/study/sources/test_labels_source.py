@@ -107,18 +107,6 @@ def test_thinking_may_stand_apart(tmp_path):
     assert study.annotations()["reason"].to_list() == ["thinking only", None]
 
 
-@pytest.mark.long
-def test_a_bundle_of_them_is_read_anew(tmp_path):
-    study = imported(tmp_path)
-    study.report()
-    path, _ = quaver.bundle(study)
-    found = quaver.verify(path)
-    assert not found.differs, found
-    assert found.annotations == 7
-    opened = quaver.Study.open(path)
-    assert labels(opened.rescore(["exact"]), "exact") == [None, "left", "right", None, None, None, "right"]
-
-
 def test_a_changed_table_is_read_again(tmp_path):
     study = imported(tmp_path)
     rows = [(*row[:3], row[3].replace("right \n", "left"), row[4]) for row in ROWS]
