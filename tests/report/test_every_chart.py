@@ -3,10 +3,9 @@
 import csv
 import json
 import re
-from dataclasses import replace
 
 import pytest
-from tests.report.every_chart import ITEMS, every_chart
+from tests.report.every_chart import every_chart
 
 from quaver.core import registry
 from quaver.core.records import Estimate
@@ -135,21 +134,3 @@ def test_one_class_and_one_item_draw_what_they_can(tmp_path):
         study = every_chart(annotations=frame)
         path = write_report(tmp_path / name, **study.inputs())
         assert path.stat().st_size > 1000
-
-
-def test_three_hundred_cells_are_cut_and_said(results, every):
-
-    many = [
-        replace(one, cell={**one.cell, "party": f"p{n}"})
-        for one in every.estimates
-        for n in range(40)
-        if not one.measure.startswith(("label_shares", "accuracy", "factor"))
-    ]
-    some = figures(Results(every.lock, every.annotations, many, audit=every.audit))
-    assert sum("drawn" in one.subtitle for one in some) >= 6
-    for one in some:
-        assert len(rows(one)) < 4000
-
-
-def test_items_of_the_study_are_as_many_as_said():
-    assert ITEMS % 4 == 0  # the gold labels' shares above are a quarter each

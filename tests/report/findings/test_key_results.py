@@ -4,7 +4,6 @@ import re
 
 import polars as pl
 import pytest
-from markupsafe import Markup
 
 from quaver.core.records import Estimate
 from quaver.report.estimate_index import Results
@@ -77,15 +76,6 @@ def test_missing_labels_make_no_headline(make):
     assert issue.details["shares"] == {"names": 0.0, "letters": 0.5}
 
 
-def test_labels_that_go_to_the_wrong_items_are_wrong_and_not_steady_only(make):
-    assert reasons(make(items=40, answer=lambda item, *_: "ba"[item % 2])) == ["wrong"]
-
-
-def test_models_that_differ_have_a_clause_each(make):
-    study = make(items=30, models=("tiny", "large"), answer=lambda item, *_: "ab"[item % 2])
-    assert reasons(study) == ["right", "right"]
-
-
 @pytest.mark.parametrize("gold", [True, False])
 @pytest.mark.parametrize("answer", [sways(0), sways(4), lambda *_: "a", lambda *_: None])
 @pytest.mark.parametrize("items", [1, 3, 20])
@@ -94,13 +84,6 @@ def test_sentences_are_whole_and_their_numbers_are_in_the_markup(make, answer, g
         text = sentence.striptags()
         assert re.fullmatch(r"\S.*\.", text)
         assert not BROKEN.search(text)
-
-
-def test_names_are_text_and_no_markup(make):
-    study = make(items=24, label_names=("<b>Alpha</b>", "Beta"), models=("<i>", "large"))
-    whole = Markup("").join(sentences(study))
-    assert "<b>" not in whole
-    assert "<i>" not in whole
 
 
 @pytest.mark.parametrize(("answered", "step"), [(12, "run"), (24, "add items")])
@@ -142,12 +125,3 @@ def said(*estimates):
 def test_a_difference_is_claimed_only_where_its_interval_excludes_none(ends, words):
     (sentence,) = said(gap(0.2 if ends != (-0.3, -0.1) else -0.2, *ends))
     assert words in sentence
-
-
-def test_each_model_is_named_where_there_are_several():
-    found = said(gap(0.2, 0.1, 0.3), gap(0.0, -0.1, 0.1, model="other"))
-    assert ["“m”" in found[0], "“other”" in found[1]] == [True, True]
-
-
-def test_without_coders_nothing_is_said():
-    assert said() == []

@@ -24,10 +24,6 @@ def test_a_report_says_how_the_sample_was_drawn(tmp_path):
     assert "none with a gold label" not in text
 
 
-def test_nothing_is_said_of_no_sample():
-    assert gold_sentences({}) == ""
-
-
 def test_agreement_and_settled_disagreements_are_counted():
     sample = {
         "design": "stratified", "by": ["predicted"], "drawn": 20, "population": 90, "rounds": 2, "seed": 7,
