@@ -22,6 +22,9 @@ FAULTS = (
     "reset", "stall", "empty", "cut", "not json", "no choices", "error inside",
 )  # fmt: skip
 
+_BURST = 10.0
+"""Calls that it takes at once beyond its rate."""
+
 
 def answer_to(prompt, seed):
     """What it answers."""
@@ -54,12 +57,9 @@ class Faulty:
         faults: Share of calls that fault.
         kinds: Which faults.
         rate: Calls a second that it takes; None for any number.
-        burst: Calls that it takes at once beyond that.
         latency: Seconds to an answer, at most; they come out of order.
         stall: Seconds for which a stalled call hangs.
-        retry_after: What it says when it is asked too often.
         seed: Of the faults.
-        dies_after: It ends itself after so many calls; never where it is 0.
         always: A status and body that it answers everything with.
         page: What it answers instead of a list of its models.
         key: What it must be shown.
@@ -72,27 +72,24 @@ class Faulty:
         faults=0.0,
         kinds=FAULTS,
         rate=None,
-        burst=10,
         latency=0.0,
         stall=30.0,
-        retry_after="1",
         seed=0,
-        dies_after=0,
         always=None,
         page="",
         key="",
         log=None,
     ):
-        self.faults, self.kinds, self.rate, self.burst = faults, tuple(kinds), rate, burst
-        self.latency, self.stall, self.retry_after = latency, stall, retry_after
-        self.dies_after, self.always, self.page, self.key = dies_after, always, page, key
+        self.faults, self.kinds, self.rate = faults, tuple(kinds), rate
+        self.latency, self.stall = latency, stall
+        self.always, self.page, self.key = always, page, key
         self.log = log.open("a", buffering=1) if log else None
         self.draw = random.Random(seed)
         self.bodies = deque(maxlen=1000)
         self.headers = deque(maxlen=10)
         self.good = []
-        self.seen = self.at_once = self.most_at_once = 0
-        self._level, self._at = float(burst), time.monotonic()
+        self.seen = 0
+        self._level, self._at = _BURST, time.monotonic()
 
     def application(self):
         """To be run."""
@@ -110,29 +107,18 @@ class Faulty:
         return web.json_response({"data": [{"id": "m"}]})
 
     async def complete(self, request):
-        self.at_once += 1
-        self.most_at_once = max(self.most_at_once, self.at_once)
-        try:
-            return await self._complete(request)
-        finally:
-            self.at_once -= 1
-
-    async def _complete(self, request):
         body = await request.json()
         self.bodies.append(body)
         self.headers.append(dict(request.headers))
         self.seen += 1
-        if self.dies_after and self.seen >= self.dies_after:
-            import os
-
-            os._exit(1)
         if self.key and request.headers.get("Authorization") != f"Bearer {self.key}":
             return web.json_response({"error": {"message": f"bad key {self.key}"}}, status=401)
         if self.always:
             return web.json_response(self.always[1], status=self.always[0])
         if self.rate is not None and not self._has_room():
-            headers = {"Retry-After": self.retry_after} if self.retry_after else {}
-            return web.json_response({"error": {"message": "slow down"}}, status=429, headers=headers)
+            return web.json_response(
+                {"error": {"message": "slow down"}}, status=429, headers={"Retry-After": "1"}
+            )
         if self.draw.random() < self.faults:
             return await self._fault(request, self.draw.choice(self.kinds), body)
         if self.latency:
@@ -145,7 +131,7 @@ class Faulty:
 
     def _has_room(self):
         now = time.monotonic()
-        self._level = min(self.burst, self._level + (now - self._at) * (self.rate or 0))
+        self._level = min(_BURST, self._level + (now - self._at) * (self.rate or 0))
         self._at = now
         if self._level < 1:
             return False

@@ -124,13 +124,6 @@ def _error(status, kind, said):
     return lambda body: _reply(status, document)
 
 
-def test_a_prompt_that_is_too_long_is_an_answer(reply):
-    reply[0] = _error(400, "invalid_request_error", "prompt is too long: 250000 tokens > 200000 maximum")
-    found = answered(Anthropic(model="c"), request())
-    assert found.finish == "error"
-    assert "context overflow" in str(found.error)
-
-
 @pytest.mark.parametrize(
     ("status", "kind", "said", "error"),
     [
@@ -144,19 +137,6 @@ def test_what_ends_the_work(reply, status, kind, said, error):
     reply[0] = _error(status, kind, said)
     with pytest.raises(error):
         answered(Anthropic(model="c"), request())
-
-
-def test_a_refused_temperature_is_left_out_from_then_on(reply, wire):
-    good, refuse = (
-        reply[0],
-        _error(400, "invalid_request_error", "`temperature` is deprecated for this model."),
-    )
-    reply[0] = lambda body: (refuse if "temperature" in body else good)(body)
-    model = Anthropic(model="c")
-    found = [answered(model, request()) for _ in range(3)]
-    assert ["temperature" in body for body in wire] == [True, False, False, False]
-    knobs = json.loads(str(found[-1].instrument))["instrument"]
-    assert knobs["temperature"] == [0.0, None, "refused"]
 
 
 def test_an_overloaded_server_is_asked_again(reply, wire):

@@ -8,7 +8,7 @@ from quaver.core.calls import Message, Prompt
 from quaver.errors import ModelError, Unavailable
 from quaver.models.gpt4all import GPT4All, _Written
 from quaver.models.llamacpp import LlamaCpp
-from quaver.testing.requests import TEXTS, ask, one, request
+from quaver.testing.requests import TEXTS, one, request
 
 pytestmark = needs("gpt4all")
 
@@ -43,11 +43,6 @@ def test_an_answer_ends_before_a_stop(model):
     stop = whole.text[2:5]
     cut = one(model, request(max_tokens=8, stop=(stop,)))
     assert (cut.text, cut.finish) == (whole.text.partition(stop)[0], "stop")
-
-
-def test_temperature_draws(model):
-    (responses,) = ask(model, request(temperature=1.5, max_tokens=4, repeats=range(6)))
-    assert len({response.text for response in responses}) > 1
 
 
 def test_what_the_library_sends_is_gathered():

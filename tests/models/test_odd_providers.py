@@ -151,6 +151,11 @@ ANSWERED = {
 }
 
 ENDED = {
+    "asleep": (lambda body, path, n: (200, {"object": "error", "message": SENTENCE}), SENTENCE),
+    "a reply of Gemini's": (
+        lambda body, path, n: (200, {"choices": [], "promptFeedback": {"blockReason": "PROHIBITED"}}),
+        "PROHIBITED",
+    ),
     "a stream": (lambda body, path, n: (200, b"data: {}\n\ndata: [DONE]\n"), "stream of events"),
     "another country": (never(400, "User location is not supported."), "User location"),
     "a model to pull": (never(404, 'model "m" not found, try pulling it first'), "try pulling it first"),

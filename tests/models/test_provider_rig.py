@@ -60,11 +60,6 @@ def study(folder, model, decoding, **more):
     return Study.open(document, folder=folder / "study")
 
 
-def answered(bodies, found):
-    """The bodies whose replies were stored: those as the last one was made."""
-    return [body for body in bodies if body.keys() == bodies[-1].keys()][-TEXTS:]
-
-
 def reported(found):
     """What is said of decoding: the methods paragraph, and its LaTeX."""
     paper = found.paper()
@@ -95,6 +90,8 @@ def test_nothing_is_reported_that_was_not_sent(kind, decoding, preset, tmp_path,
         assert len(bodies) <= TEXTS + 5 + (TEXTS // 4 if kind == "limiting" else 0), "five requests to adapt"
         _hold_the_words_against_the_log(found, bodies, asked)
         _hold_against_the_log(found, bodies)
+        with found.source.answers() as store:
+            assert store.rows("SELECT DISTINCT finish FROM responses") == [("stop",)], "none is cut off"
 
 
 def _hold_the_words_against_the_log(found, bodies, asked):
@@ -156,15 +153,6 @@ def test_nothing_untrue_is_reported_of_a_real_server(decoding, tmp_path):
     assert {*found.annotations()["label"]} <= {"pos", "neg"}
 
 
-def test_thinking_gets_room_and_no_answer_is_cut_off(tmp_path):
-    with rigged(rig.thinking) as provider:
-        found = study(tmp_path, {"base_url": provider.url}, {"max_tokens": 64})
-        assert found.run().done == TEXTS
-        with found.source.answers() as store:
-            assert store.rows("SELECT finish, count(*) FROM responses GROUP BY 1") == [("stop", TEXTS)]
-        assert len(provider.sent) <= TEXTS + 5
-
-
 SAFETY = {"finishReason": "SAFETY", "index": 0}
 REFUSED = {"type": "message", "content": [], "stop_reason": "refusal", "usage": {"input_tokens": 9}}
 CUT = {"output": [], "incomplete_details": {"reason": "content_filter"}, "usage": {"input_tokens": 9}}
@@ -193,7 +181,7 @@ BLOCKS = {
 SPOKEN = {"gemini": rig.gemini, "messages": rig.claude, "responses": rig.responses_only}
 
 
-@pytest.mark.parametrize("numbers", [(0,), (TEXTS - 1,), (0, 1, 7, TEXTS - 1)], ids=str)
+@pytest.mark.parametrize("numbers", [(0,), (1, 7, TEXTS - 1)], ids=str)
 @pytest.mark.parametrize("kind", BLOCKS)
 def test_a_blocked_text_costs_itself(tmp_path, monkeypatch, kind, numbers):
     monkeypatch.setenv("RIG_API_KEY", "sk-rig-0123456789abcdef")
@@ -281,7 +269,7 @@ def test_levels_of_a_knob_that_is_not_taken_are_an_error_before_anything_is_paid
         assert all("temperature" in body for _, _, body in provider.sent), "no request was answered"
 
 
-def test_hosts_that_label_differently_are_a_cause(tmp_path):
+def test_hosts_that_label_differently_are_named_and_a_cause(tmp_path):
     def answer(body, path, n):
         host = "DeepInfra" if (n * 7919 // 13) % 2 else "Together"
         text = "neg" if host == "Together" else None
@@ -291,13 +279,16 @@ def test_hosts_that_label_differently_are_a_cause(tmp_path):
         found = study(tmp_path, {"base_url": provider.url}, {}, repeats=8)
         found.run()
     frame = found.annotations()
-    assert set(frame["served_host"].cast(str)) == {"DeepInfra", "Together"}
+    counts = dict(frame.group_by(pl.col("served_host").cast(str)).len().iter_rows())
+    assert counts.keys() == {"DeepInfra", "Together"}
+    assert all(f"{host} ({count} answers)" in found.paper().details for host, count in counts.items())
     assert set(frame["served_snapshot"].cast(str)) == {"served-1 DeepInfra", "served-1 Together"}
     gaps = {one.measure: one.value for one in found.measure("served_flips")}
-    assert gaps.keys() == {"served_flips_host", "served_flips_snapshot"}
-    assert [*gaps.values()] == pytest.approx(
-        [0.5, 0.5], abs=0.2
-    )  # half of the texts, by how often each answers
+    # half of the texts, by how often each answers
+    assert gaps == {
+        "served_flips_host": pytest.approx(0.5, abs=0.2),
+        "served_flips_snapshot": pytest.approx(0.5, abs=0.2),
+    }
     judged = found.verdict().recommendations[0]
     assert (judged.reason, judged.next_step) == ("moved by host", "ask one host")
     assert [one.value for one in found.measure("compliance", by=["served_host"])] == [1.0, 1.0]
@@ -338,15 +329,6 @@ def test_levels_of_a_knob_that_make_no_difference_are_named(heeds, tmp_path):
     assert [one.value for one in shares] == ([None] * 3 if heeds else [1.0])
 
 
-def test_hosts_are_kept_and_named(tmp_path):
-    with rigged(rig.routing) as provider:
-        found = study(tmp_path, {"base_url": provider.url}, {})
-        found.run()
-        words = found.paper().details
-    assert "Together (6 answers)" in words
-    assert "DeepInfra (6 answers)" in words
-
-
 @pytest.mark.parametrize("kind", ["claude", "gemini", "azure"])
 def test_other_apis(kind, tmp_path, monkeypatch):
     monkeypatch.setenv("RIG_API_KEY", "sk-rig-0123456789abcdef")
@@ -375,7 +357,7 @@ def test_a_limit_is_named_while_it_is_waited_for(tmp_path):
 
 def test_a_record_costs_at_most_forty_bytes_a_call(tmp_path):
     with rigged(rig.routing) as provider:
-        found = study(tmp_path, {"base_url": provider.url}, {}, repeats=20)
+        found = study(tmp_path, {"base_url": provider.url}, {}, repeats=4)
         found.run()
         with found.source.answers() as store:
             (records,) = store.rows("SELECT count(*) FROM terms")[0]
@@ -386,27 +368,3 @@ def test_the_documented_knobs_are_those_that_are_sent(monkeypatch):
     for preset in PRESETS_OF_SERVERS.values():
         monkeypatch.delenv(preset.key or "NONE", raising=False)
     assert knob_table() in Path("docs/models.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("reply", "words"),
-    [
-        ({"object": "error", "message": "The engine is asleep."}, "asleep"),
-        ({"choices": [], "promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}}, "PROHIBITED_CONTENT"),
-    ],
-)
-def test_a_reply_without_an_answer_says_why(tmp_path, reply, words):
-    with rigged(lambda body, path, n: (200, reply)) as provider:
-        found = study(tmp_path, {"base_url": provider.url, "retries": 1, "patience": 1}, {})
-        with pytest.raises(ModelError) as caught:
-            found.run()
-        assert words in str(caught.value)
-
-
-def test_the_record_of_a_call_is_exported(tmp_path):
-    with rigged(rig.refusing("temperature")) as provider:
-        found = study(tmp_path, {"base_url": provider.url}, {})
-        found.run()
-    found.export(tmp_path / "calls.parquet")
-    record = json.loads(pl.read_parquet(tmp_path / "calls.parquet")["instrument"][0])
-    assert record["instrument"]["temperature"] == [0.0, None, "refused"]

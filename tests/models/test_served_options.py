@@ -110,9 +110,6 @@ def test_a_key_in_the_place_of_its_name_is_not_repeated(key):
     with pytest.raises(SpecError, match="environment variable") as caught:
         checked_variable(key)
     assert key not in str(caught.value)
-
-
-def test_names_of_variables_are_taken():
     names = [preset.key for preset in PRESETS.values() if preset.key]
     for name in [*names, "MY_OWN_GATE", "AZURE_OPENAI_API_KEY_2", "KEY4"]:
         assert checked_variable(name) == name

@@ -78,11 +78,6 @@ def test_a_command_installs_them_only_if_told_to(planted, monkeypatch, capsys):
     assert planted.find() is not None
 
 
-def test_other_models_raise_no_question(capsys):
-    offer_weights("openai/gpt-5-mini", yes=False)
-    assert capsys.readouterr().err == ""
-
-
 @pytest.mark.parametrize("asked", ["planted", "smollm2-135m-instruct"])
 def test_a_local_model_is_refused_before_its_weights_are_fetched(asked, planted, monkeypatch):
     monkeypatch.setattr("quaver.models.local.extras.find_spec", lambda _: None)

@@ -53,13 +53,6 @@ def test_nodes_that_join_get_workers():
     assert len(ray.made) == 4
 
 
-def test_without_a_death_nothing_is_asked_twice():
-    ray = ChanceRay(4, 1)
-    assert len(list(answers(ray, (request(item) for item in range(200))))) == 200
-    assert len(ray.asked) == 200
-    assert len({worker for worker, _ in ray.asked}) == 4
-
-
 def test_a_request_that_kills_every_worker_becomes_an_error():
     ray = ChanceRay(3, 4, kills=lambda one: one.calls[0].item == 7)
     found = by_item(answers(ray, (request(item) for item in range(20))))
@@ -135,14 +128,10 @@ def test_what_was_answered_before_the_model_failed_is_kept():
     ]
 
 
-def test_another_model_than_the_drivers_is_an_error():
-    with pytest.raises(ModelError, match="another model"):
-        Worker(fake, "another", Worker.__init__.__globals__["_QUAVER"]).ready(1)
-
-
-def test_another_quaver_than_the_drivers_is_an_error():
-    with pytest.raises(ModelError, match="another version of Quaver"):
-        Worker(fake, "fake", "0.0.1").ready(1)
+@pytest.mark.parametrize(("model", "version"), [("another", None), ("fake", "0.0.1")])
+def test_a_worker_is_of_the_drivers_model_and_version(model, version):
+    with pytest.raises(ModelError, match="another"):
+        Worker(fake, model, version or Worker.__init__.__globals__["_QUAVER"]).ready(1)
 
 
 def test_a_study_on_ray_has_the_answers_of_one_that_is_asked_here(tmp_path):

@@ -3,14 +3,11 @@
 import asyncio
 from contextlib import asynccontextmanager
 
-import pytest
-
 from quaver.core.calls import Response
 from quaver.core.conversation import answers_of
-from quaver.errors import ModelError
 from quaver.models.served.exchange import Exchange
 from quaver.models.served.pace import Pace
-from quaver.models.served.server_faults import Address, Refused
+from quaver.models.served.server_faults import Address
 from quaver.testing.requests import TEXTS, request
 
 
@@ -39,17 +36,3 @@ def test_nothing_is_sent_once_the_answers_are_given_up():
     next(answers)
     answers.close()
     assert len(sent) <= 2
-
-
-def test_requests_that_are_rejected_alike_end_the_conversation_within_ten():
-    sent = []
-
-    async def send(asked):
-        sent.append(asked)
-        await asyncio.sleep(0)
-        raise Refused(ModelError("no"), status=400)
-
-    asked = (request(f"Text {n}.") for n in range(100))
-    with pytest.raises(ModelError, match="no"):
-        list(answers_of(Served(send), asked))
-    assert len(sent) <= 10

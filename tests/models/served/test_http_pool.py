@@ -14,7 +14,6 @@ from tests.models.odd_replies.odd_reply import ANSWER, on_the_wire, whole
 from quaver.core.input_budget import TooLarge
 from quaver.models.openai_compatible import OpenAICompatible
 from quaver.models.served.http_pool import MOST_REPLY, HttpPool
-from quaver.models.served.server_faults import lost, was_dropped
 
 OK = b"HTTP/1.1 200 OK\r\n"
 HEADERS = {"X": "h"}
@@ -65,15 +64,6 @@ def test_a_connection_is_used_again():
     assert served(echo, work) == 1
 
 
-def test_one_connection_for_each_call_at_a_time():
-    async def work(pool, url):
-        for _ in range(3):
-            replies = await asyncio.gather(*(pool.post(url, HEADERS, b"%d" % n) for n in range(10)))
-            assert [one.content for one in replies] == [b"%d" % n for n in range(10)]
-
-    assert served(echo, work) == 10
-
-
 def test_a_call_that_is_given_up_does_not_leave_its_reply_to_the_next():
     async def slow(reader, writer):
         await reader.readuntil(b"\r\n\r\n")
@@ -88,68 +78,6 @@ def test_a_call_that_is_given_up_does_not_leave_its_reply_to_the_next():
         assert (await pool.post(url, HEADERS, b"")).content == b"old"  # of a connection of its own
 
     assert served(slow, work) == 2
-
-
-def test_more_than_the_reply_ends_the_connection():
-    async def talkative(reader, writer):
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write((OK + b"Content-Length: 3\r\n\r\nyes") * 2)
-        await reader.read()
-
-    async def work(pool, url):
-        for _ in range(2):
-            assert (await pool.post(url, HEADERS, b"")).content == b"yes"
-
-    assert served(talkative, work) == 2
-
-
-def test_a_kept_connection_that_is_closed_is_known_as_such():
-    async def once(reader, writer):
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(OK + b"Content-Length: 3\r\n\r\nyes")
-        await reader.readuntil(b"\r\n\r\n")
-
-    async def work(pool, url):
-        await pool.post(url, HEADERS, b"")
-        with pytest.raises(aiohttp.ClientError) as caught:
-            await pool.post(url, HEADERS, b"")
-        assert was_dropped(caught.value)
-        assert (await pool.post(url, HEADERS, b"")).content == b"yes"
-
-    assert served(once, work) == 2
-
-
-def test_nothing_listens():
-    async def work(pool, _):
-        url = "http://127.0.0.1:1/v1"
-        with pytest.raises(aiohttp.ClientError) as caught:
-            await pool.post(url, HEADERS, b"")
-        fault = lost(caught.value, "127.0.0.1:1")
-        assert fault.unreached
-        assert "connection refused" in fault.reason
-
-    served(echo, work)
-
-
-@pytest.mark.parametrize(
-    "wire",
-    [
-        OK + b"Transfer-Encoding: chunked\r\n\r\n2;a=b\r\nye\r\n1\r\ns\r\n0\r\n\r\n",
-        b"HTTP/1.1 100 Continue\r\n\r\n" + OK + b"Content-Length: 3\r\n\r\nyes",
-        OK + b"Connection: close\r\n\r\nyes",
-    ],
-)
-def test_where_a_reply_ends(wire):
-    async def serve(reader, writer):
-        await reader.readuntil(b"\r\n\r\n")
-        for byte in wire:
-            writer.write(bytes([byte]))
-            await writer.drain()
-
-    async def work(pool, url):
-        assert (await pool.post(url, HEADERS, b"")).content == b"yes"
-
-    served(serve, work)
 
 
 async def proxy(reader, writer):
