@@ -6,6 +6,7 @@ import re
 
 import pytest
 from tests.report.every_chart import every_chart
+from tests.report.page.visit import Visit
 
 from quaver.core import registry
 from quaver.core.records import Estimate
@@ -90,26 +91,20 @@ def test_bins_of_confidence_are_those_of_the_estimates(drawn):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_every_chart_is_drawn_in_a_browser(browser, report, width, scheme):
-    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    said = []
-    asked = []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(report.as_uri())
-    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-    assert (said, asked) == ([], [report.as_uri()])
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    shown = {one.get_attribute("id").removeprefix("figure-") for one in page.locator("figure").all()}
-    assert shown >= NAMES
-    for figure in page.locator("figure").all():
-        picture = figure.locator("svg:visible")
-        assert picture.count() == 1
-        box = picture.bounding_box()
-        assert 150 < box["width"] <= width
-        assert picture.locator("path").count() > 2
-        assert figure.locator("table").count() == 1
-    page.close()
+    with Visit(browser, report, width, scheme) as visit:
+        visit.unfold()
+        assert (visit.said, visit.asked) == ([], [report.as_uri()])
+        page = visit.page
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        shown = {one.get_attribute("id").removeprefix("figure-") for one in page.locator("figure").all()}
+        assert shown >= NAMES
+        for figure in page.locator("figure").all():
+            picture = figure.locator("svg:visible")
+            assert picture.count() == 1
+            box = picture.bounding_box()
+            assert 150 < box["width"] <= width
+            assert picture.locator("path").count() > 2
+            assert figure.locator("table").count() == 1
 
 
 @pytest.mark.long

@@ -5,6 +5,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 from tests.report.every_chart import every_chart
+from tests.report.page.visit import Visit
 
 from quaver.core.records import Estimate
 from quaver.core.spreadsheet import safe_cell
@@ -57,52 +58,45 @@ def report(make, tmp_path_factory):
     return write_report(tmp_path_factory.mktemp("hostile") / "study", **hostile_study(make).inputs())
 
 
-def opened_in_silence(browser, path):
-    """A page in a browser, that has said nothing and asked for nothing but itself."""
-    page = browser.new_page()
-    said = []
-    asked = []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(path.as_uri())
-    assert (said, asked) == ([], [path.as_uri()])
-    return page
+ACTIVE = "script:not(body > script), img, iframe, object, [onload], [onerror], i, u"
+OWN = "body > script"
+"""The page's own script, which its policy names by hash."""
+INSIDE = tuple(
+    f"data:{kind};base64," for kind in ("application/gzip", "text/csv", "text/plain", "image/svg+xml")
+)
 
 
 def test_nothing_runs_and_nothing_is_asked_for(browser, report):
-    page = opened_in_silence(browser, report)
-    own = "body > script"
-    assert page.locator(own).count() == 1  # the page's own, which its policy names by hash
-    foreign = "script:not(body > script), img, iframe, object, [onload], [onerror], i, u"
-    assert page.locator(foreign).count() == 0
-    assert page.locator("b:not(figcaption b, li > b, .value b)").count() == 0
-    links = "[...document.querySelectorAll('[href]')].map(e => [e.getAttribute('href'), e.download])"
-    for href, saved in page.evaluate(links):
-        inside = (
-            "data:application/gzip;base64,",
-            "data:text/csv;base64,",
-            "data:text/plain;base64,",
-            "data:image/svg+xml;base64,",
-        )
-        assert href.startswith("#") or (saved and href.startswith(inside))
-    page.close()
+    with Visit(browser, report) as visit:
+        page = visit.page
+        assert page.locator(OWN).count() == 1
+        assert page.locator(ACTIVE).count() == 0
+        assert page.locator("b:not(figcaption b, li > b, .value b)").count() == 0
+        links = "[...document.querySelectorAll('[href]')].map(e => [e.getAttribute('href'), e.download])"
+        for href, saved in page.evaluate(links):
+            assert href.startswith("#") or (saved and href.startswith(INSIDE))
+        assert (visit.said, visit.asked) == ([], [report.as_uri()])
 
 
 def test_texts_are_shown_as_they_are(browser, report):
-    page = browser.new_page()
-    page.goto(report.as_uri())
-    shown = page.locator("#prompts details details").first.locator("pre").all_text_contents()
+    with Visit(browser, report) as visit:
+        shown = visit.page.locator("#prompts details details").first.locator("pre").all_text_contents()
+        assert "</title></style><script>alert(0)</script>" in visit.page.title()
     for text, seen in zip(HOSTILE, shown, strict=True):
         assert seen == text.replace("\x00", "␀").replace("\x1b", "␛").replace("\u202e", "⟨U+202E⟩")
-    assert "</title></style><script>alert(0)</script>" in page.title()
-    page.close()
+
+
+def pictures_are_inert(folder):
+    """Well-formed pictures that hold nothing active."""
+    for path in (folder / "figures").glob("*.svg"):
+        tags = {element.tag.rpartition("}")[2] for element in ET.fromstring(path.read_bytes()).iter()}
+        if tags & {"script", "image", "foreignObject", "a"}:
+            return False
+    return True
 
 
 def test_pictures_are_well_formed_and_inert(report):
-    for path in (report.parent / "figures").glob("*.svg"):
-        tags = {element.tag.rpartition("}")[2] for element in ET.fromstring(path.read_bytes()).iter()}
-        assert not tags & {"script", "image", "foreignObject", "a"}
+    assert pictures_are_inert(report.parent)
 
 
 @pytest.mark.parametrize("text", ["=1", "+x", "-x", "@x", "\tx", "\rx", "\nx", "-1-1", "+1+1", "--1", "＝1"])
@@ -127,14 +121,9 @@ def test_the_csv_keeps_every_digit(tmp_path):
 @pytest.mark.long
 def test_hostile_labels_are_text_in_every_chart(browser, tmp_path):
     path = write_report(tmp_path, **every_chart(labels=HOSTILE[:4], resamples=20).inputs())
-    page = opened_in_silence(browser, path)
-    active = "script:not(body > script), img, iframe, object, [onload], [onerror], i, u"
-    assert page.locator(active).count() == 0
-    own = "body > script"
-    assert page.locator(own).count() == 1  # the page's own, which its policy names by hash
-    shown = page.locator("#figure-label-shares svg").first.inner_html()
-    assert "&lt;script&gt;" in shown
-    page.close()
-    for one in (tmp_path / "figures").glob("*.svg"):
-        tags = {element.tag.rpartition("}")[2] for element in ET.fromstring(one.read_bytes()).iter()}
-        assert not tags & {"script", "image", "foreignObject", "a"}
+    with Visit(browser, path) as visit:
+        assert visit.page.locator(ACTIVE).count() == 0
+        assert visit.page.locator(OWN).count() == 1
+        assert "&lt;script&gt;" in visit.page.locator("#figure-label-shares svg").first.inner_html()
+        assert (visit.said, visit.asked) == ([], [path.as_uri()])
+    assert pictures_are_inert(tmp_path)

@@ -91,37 +91,6 @@ def test_no_responses_make_an_empty_frame_with_its_columns(chunks, tmp_path):
         assert frame.schema == annotator().schema
 
 
-class Counting(FirstLabel):
-    def __init__(self):
-        self.read = 0
-
-    def reader(self, labels, variant):
-        read = super().reader(labels, variant)
-
-        def counted(answer):
-            self.read += 1
-            return read(answer)
-
-        return counted
-
-
-def test_the_same_answer_to_the_same_variant_is_read_once():
-    evaluator = Counting()
-    same = [(0, 0, k, Response("Dole", latency=k), None) for k in range(100)]
-    other = [(1, 0, 0, Response("Dole"), None), (0, 0, 0, Response("Dole", finish="length"), None)]
-    frame = annotate([same, other], annotator(counting=evaluator)).collect()
-    assert evaluator.read == 3
-    assert frame["truncated"].sum() == 1
-
-
-@pytest.mark.long
-def test_what_is_remembered_is_bounded():
-    one = annotator(first=FirstLabel())
-    for start in range(0, 30_000, 10_000):
-        one.frame([(0, 0, k, Response(f"Dole {k}"), None) for k in range(start, start + 10_000)])
-    assert len(one._groups[""][0][0]._known) <= 20_000
-
-
 def test_a_factor_may_not_be_named_as_a_column():
     with pytest.raises(SpecError, match="'label'"):
         Annotator(

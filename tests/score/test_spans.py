@@ -39,11 +39,9 @@ variants:
   - {use: instructions, texts: {say: "Say who and where."}}
 models: [{name: m, use: function}]
 """
-PROMPTS = []
 
 
 def _answer(text, prompt):
-    PROMPTS.append(prompt)
     (item,) = (item for item, own in TEXTS.items() if own == text)
     given = {name.title(): quotes for name, quotes in GIVEN[item].items()}
     if prompt.startswith("Say") or "\nSay" in prompt:
@@ -58,10 +56,6 @@ def study(tmp_path_factory):
     study = quaver.Study.open(path, functions={"m": _answer})
     study.run(watch=lambda _: None)
     return study
-
-
-def test_the_prompt_asks_for_a_list_of_quotes_for_each_label(study):
-    assert '- "entities": An object with a list for each of "Person", "Place"' in PROMPTS[0]
 
 
 def test_quotes_are_placed_in_the_text_and_words_that_recur_one_behind_the_other(study):
@@ -103,12 +97,6 @@ def test_alpha_compares_the_prompts(study):
         None,
         None,
     ]
-
-
-def test_the_labels_of_a_text_are_a_set_with_the_words_that_have_them(study):
-    row = study.labels().filter(field="entities", item="a").row(0, named=True)
-    assert row["label"] == "person;place"
-    assert row["quote"].startswith("person: Ada Lovelace")
 
 
 MARKS = [Span("person", 4, 12), Span("place", 20, 26)]

@@ -169,32 +169,22 @@ def _marked(browser, *given):
 def test_labels_become_gold(browser, path, works):
     assert browser.post(f"{ALL}/gold").json()["labels"] == 0
     assert not (path.parent / "gold").exists()
-    _marked(browser, ("i3", "ada", "pos"), ("i1", "ada", "pos"), ("i1", "ben", "neg"), ("i3", "ben", "pos"))
+    _marked(browser, ("i3", "ada", "pos"), ("i1", "ada", "pos"), ("i2", "ada", "pos"))
+    _marked(browser, ("i1", "ben", "neg"), ("i3", "ben", "pos"), ("i2", "ben", "pos"))
     done = browser.post(f"{ALL}/gold").json()
-    assert done["labels"] == 4
+    assert done["labels"] == 6
     assert works(done["how"])
     kept = pl.read_csv(path.parent / "gold" / "labels.csv", infer_schema=False)
     again(studies_of([path])["tones"])
-    assert _gold(browser, "i3", "i1") == [
-        "pos",
-        "neg",
-    ]  # the table has "neg" for i1, on which people disagree
-    assert {("i3", "ada", "pos"), ("i3", "ben", "pos")} <= {
-        *kept.select("item", "coder", "label").iter_rows()
-    }
+    # The table has no label for i3, "neu" for i2, and "neg" for i1, on which people disagree.
+    assert _gold(browser, "i3", "i2", "i1") == ["pos", "pos", "neg"]
+    labels = {*kept.select("item", "coder", "label").iter_rows()}
+    assert {("i3", "ada", "pos"), ("i3", "ben", "pos")} <= labels
 
 
 def _gold(browser, *items):
     rows = [browser.get(f"api/studies/tones/rows?q=item:{item}").json()["rows"][0] for item in items]
     return [row["gold"] for row in rows]
-
-
-def test_labels_that_people_gave_stand_in_place_of_the_tables(browser, path):
-    _marked(browser, ("i0", "ada", "pos"), ("i1", "ada", "pos"), ("i3", "ada", "neu"))
-    _marked(browser, ("i3", "ben", "neu"), ("i0", "ben", "pos"), ("i1", "ben", "pos"))
-    browser.post(f"{ALL}/gold")
-    again(studies_of([path])["tones"])
-    assert _gold(browser, "i0", "i1", "i3") == ["pos", "pos", "neu"]
 
 
 def test_of_drawn_items_the_coders_labels_count_and_the_next_step_settles_them(browser, path, works):

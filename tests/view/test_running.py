@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager
 import httpx2
 import pytest
 from tests.studies import written
-from tests.view.viewed import STUDY, again, client_of, collected, items, viewed
+from tests.view.viewed import STUDY, again, collected, items, viewed
 
 import quaver
 from quaver.view.serving import StudyReader, studies_of
@@ -123,18 +123,6 @@ def test_a_note_of_what_was_read_that_is_damaged_is_made_again(tmp_path, note):
     path = collected(tmp_path, count=4)
     (viewed(path).root / "state.json").write_text(note, encoding="utf-8")
     assert viewed(path).view("").matched == 36
-
-
-def test_a_bundle_is_shown(tmp_path):
-    path = collected(tmp_path / "study", count=6)
-    packed, _ = quaver.bundle(quaver.Study.open(path), tmp_path / "packed.quaver.zip")
-    studies = studies_of([packed])
-    (study,) = studies.values()
-    keep(study.path, study.root)
-    assert study.view("").matched == 54
-    answer = client_of(studies).get(f"api/studies/{study.id}/answer?item=i1&column=0").json()
-    assert answer["prompt"]
-    assert answer["response"]["text"] is not None
 
 
 def test_without_the_extra_one_error_says_how_to_get_it(tmp_path):

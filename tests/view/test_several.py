@@ -1,11 +1,9 @@
 """Several studies at once: a study file, one of the same name, a bundle, imported labels."""
 
 import pytest
-from tests.view.viewed import client_of, collected
+from tests.view.viewed import collected, shown
 
 import quaver
-from quaver.view.serving import studies_of
-from quaver.view.study_reader import keep
 
 ROWS = [
     f"i{n},{variant},{'pos' if (n + at) % 3 else 'neg'}" for n in range(8) for at, variant in enumerate("xy")
@@ -21,10 +19,7 @@ def browser(tmp_path_factory):
     table = folder / "coded.csv"
     table.write_text("\n".join(["item,variant,label", *ROWS]) + "\n", encoding="utf-8")
     quaver.import_annotations(table, folder / "coded")
-    studies = studies_of([first, second, packed, folder / "coded"])
-    for one in studies.values():
-        keep(one.path, one.root)
-    return client_of(studies)
+    return shown(first, second, packed, folder / "coded")
 
 
 @pytest.mark.long

@@ -4,12 +4,11 @@ import json
 
 import pytest
 from tests.studies import written
-from tests.view.viewed import again, client_of
+from tests.view.viewed import again, client_of, shown
 
 import quaver
 from quaver.errors import UnknownName
 from quaver.view.serving import studies_of
-from quaver.view.study_reader import keep
 
 STUDY = """\
 name: speeches
@@ -60,10 +59,7 @@ def path(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser(path):
-    studies = studies_of([path])
-    for one in studies.values():
-        keep(one.path, one.root, one.field)
-    return client_of(studies)
+    return shown(path)
 
 
 def test_each_field_is_a_study_with_its_labels(browser):
@@ -104,11 +100,6 @@ def test_an_answer_is_shown_with_its_prompt_and_the_field_s_reading(browser):
     assert {json.dumps(json.loads(one["response"]["text"])) for one in answers} == {_answer("Text 3", "")}
     assert all(one["prompt"] for one in answers)
     assert [one["reading"]["label"] for one in answers] == ["bad", "health", "15"]
-
-
-def test_the_verdict_is_the_field_s(browser):
-    verdict = browser.get("api/studies/speeches-tone").json()["verdict"]
-    assert verdict["state"] == "ready"
 
 
 @pytest.mark.parametrize(
@@ -169,15 +160,13 @@ def test_answers_that_come_in_are_taken_in(tmp_path):
         assert browser.get("api/studies/speeches-amount/answers", params=query).json()["total"] == 2
 
 
+@pytest.mark.long
 def test_a_bundle_shows_each_field(path, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     packed = quaver.bundle(quaver.Study.open(path, functions={"m": _answer}), tmp_path / "all.quaver.zip")[0]
-    studies = studies_of([packed])
-    assert [*studies] == ["all-tone", "all-topics", "all-amount"]
-    for one in studies.values():
-        keep(one.path, one.root, one.field)
-    browser = client_of(studies)
+    browser = shown(packed)
     found = browser.get("api/studies").json()["studies"]
+    assert [one["id"] for one in found] == ["all-tone", "all-topics", "all-amount"]
     assert [one["name"] for one in found] == ["speeches: tone", "speeches: topics", "speeches: amount"]
     assert browser.get("api/studies/all-topics/answers", params={"q": "label:health"}).json()["total"] == 6
     with pytest.raises(UnknownName, match="tone"):

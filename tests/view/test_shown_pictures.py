@@ -6,12 +6,10 @@ from contextlib import closing
 
 import pytest
 from tests.pictures import jpeg, png, wav
-from tests.view.viewed import client_of
+from tests.view.viewed import shown
 
 import quaver
 from quaver.view.guard import POLICY
-from quaver.view.serving import studies_of
-from quaver.view.study_reader import keep
 
 
 @pytest.fixture(scope="module")
@@ -39,10 +37,7 @@ def path(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser(path):
-    studies = studies_of([path])
-    for one in studies.values():
-        keep(one.path, one.root, one.field)
-    return client_of(studies)
+    return shown(path)
 
 
 def test_an_answer_shows_its_pictures(browser):

@@ -5,13 +5,11 @@ from zipfile import ZipFile
 
 import pytest
 from tests.studies import written
-from tests.view.viewed import client_of
+from tests.view.viewed import shown
 
 import quaver
 from quaver.bundles.packing import bundle
 from quaver.bundles.verification import verify
-from quaver.view.serving import studies_of
-from quaver.view.study_reader import keep
 
 STUDY = """\
 name: bills
@@ -45,10 +43,7 @@ def path(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser(path):
-    studies = studies_of([path])
-    for one in studies.values():
-        keep(one.path, one.root, one.field)
-    return client_of(studies)
+    return shown(path)
 
 
 def test_the_verdict_says_how_often_the_same_label_has_another_reason(path):
@@ -75,16 +70,16 @@ def test_the_viewer_lists_other_reasons_and_invented_quotes(browser):
 
 
 def test_the_viewer_marks_the_quote_in_the_text_but_not_for_who_judges_blind(browser):
-    asked = {"item": "i3", "column": 1}
-    quote = browser.get("api/studies/bills-tone/answer", params=asked).json()["quote"]
-    assert quote["parts"] == ["Tax is bad and ", "rent is 3", ""]
-    invented = browser.get("api/studies/bills-tone/answer", params={"item": "i11", "column": 0}).json()[
-        "quote"
-    ]
+    def answer(field="tone", item="i3", column=1, **more):
+        asked = {"item": item, "column": column, **more}
+        return browser.get(f"api/studies/bills-{field}/answer", params=asked).json()
+
+    assert answer()["quote"]["parts"] == ["Tax is bad and ", "rent is 3", ""]
+    invented = answer(item="i11", column=0)["quote"]
     assert (invented["status"], invented["parts"]) == ("invented", None)
-    assert browser.get("api/studies/bills-topic/answer", params=asked).json()["quote"] is None
-    blind = browser.get("api/studies/bills-tone/answer", params={**asked, "blind": 1, "part": "answer"})
-    assert blind.json()["quote"] is None
+    assert answer("topic")["quote"] is None
+    assert answer(blind=1, part="answer")["quote"] is None
+    assert "words" not in answer(blind=1)["item"]["fields"]
 
 
 def test_quotes_are_compared_with_what_people_marked(path):
@@ -95,12 +90,7 @@ def test_quotes_are_compared_with_what_people_marked(path):
     assert found["quote_match_precision"] == pytest.approx(50 / (50 + 6 * 9 + 1))  # "rent is 11" has one more
 
 
-def test_who_judges_blind_sees_no_marked_words(browser):
-    answer = browser.get("api/studies/bills-tone/answer", params={"item": "i3", "column": 1, "blind": 1})
-    assert "words" not in answer.json()["item"]["fields"], answer.json()["item"]
-
-
-@pytest.mark.parametrize("texts", [True, False])
+@pytest.mark.parametrize("texts", [pytest.param(True, marks=pytest.mark.long), False])
 def test_a_bundle_places_marked_words_again_or_has_none(path, tmp_path, texts):
     study = quaver.Study.open(path, functions={"m": _answer})
     archive, _ = bundle(study, tmp_path / "a.quaver.zip", texts=texts)

@@ -8,7 +8,7 @@ import quaver
 from quaver.view.application import Viewer
 from quaver.view.guard import MARK, Guard
 from quaver.view.serving import studies_of
-from quaver.view.study_reader import opened, read, write_design, write_progress
+from quaver.view.study_reader import keep, opened, read, write_design, write_progress
 
 STUDY = """\
 name: tones
@@ -92,3 +92,11 @@ def client_of(studies, headers=None):
     return TestClient(
         app, base_url=f"http://127.0.0.1:{PORT}/{TOKEN}/", headers=known, raise_server_exceptions=True
     )
+
+
+def shown(*paths):
+    """A browser on studies that were read with their verdicts."""
+    studies = studies_of(paths)
+    for one in studies.values():
+        keep(one.path, one.root, one.field)
+    return client_of(studies)

@@ -4,7 +4,7 @@
 class Visit:
     """A page that was opened, with what it said and asked for."""
 
-    def __init__(self, browser, path, width=1280, scheme="light"):
+    def __init__(self, browser, path, width=1280, scheme="light", at=""):
         self.said = []
         self.asked = []
         self.page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
@@ -12,7 +12,7 @@ class Visit:
         self.page.on("pageerror", lambda error: self.said.append(str(error)))
         self.page.on("dialog", lambda dialog: (self.said.append(dialog.message), dialog.dismiss()))
         self.page.on("request", lambda request: self.asked.append(request.url))
-        self.page.goto(path.as_uri())
+        self.page.goto(path.as_uri() + at)
 
     def unfold(self):
         """Open all that is folded in."""

@@ -27,11 +27,6 @@ def test_the_tokens_of_the_value_count_and_no_others():
     assert (got.label, got.status, got.confidence) == ("pos", "valid", pytest.approx(0.4))
 
 
-def test_a_token_that_holds_more_than_the_value_counts_whole():
-    got = reading(('{"tone":', 0.5), (' "posi', 0.8), ('tive"}', 0.5))
-    assert got.confidence == pytest.approx(0.4)
-
-
 def test_the_field_is_told_from_others_and_from_words_in_texts():
     got = reading(
         ('{"why": "not \\"tone\\": \\"negative\\"", ', 0.1), ('"other": "negative", ', 0.1),

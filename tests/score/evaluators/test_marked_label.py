@@ -12,7 +12,7 @@ from quaver.core.calls import Response
 from quaver.core.records import Label
 from quaver.score.annotation import read
 from quaver.score.evaluators.named_label import MarkedLabel
-from quaver.testing.tasks import TASKS, task
+from quaver.testing.tasks import task
 
 LOST = (
     "Premise says a man plays guitar. Hypothesis says someone mak",
@@ -70,20 +70,6 @@ def test_a_label_is_marked_however_it_is_written():
         "Not culture (502) but 501",
     ):
         assert read(Response(text), MarkedLabel(), labels, asked).label == "501", text
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["positive, negative", "positive and negative", "positive/negative", "Positive words, negative words"],
-)
-def test_it_is_never_the_first_of_several(text):
-    reading = read(Response(text), MarkedLabel(), *TASKS["tone"])
-    assert (reading.status, reading.label) == ("ambiguous", None)
-
-
-def test_the_reason_names_the_mark():
-    reading = read(Response("It may be positive.\nFinal answer: negative"), MarkedLabel(), *TASKS["tone"])
-    assert (reading.label, reading.reason) == ("neg", "marked: final")
 
 
 def test_the_tables_in_the_docs_are_those_of_the_code():
