@@ -2,9 +2,8 @@ import polars as pl
 import pytest
 
 from quaver.core.records import NO_LABEL, Label, LabelSet
-from quaver.errors import MeasureError, UnknownName
+from quaver.errors import MeasureError
 from quaver.estimation.cells import cells
-from quaver.estimation.coded_columns import frame_of
 
 FRAME = pl.DataFrame(
     {
@@ -62,24 +61,6 @@ def test_numbers_are_labels_in_their_order():
     assert cell.labels == ("0.0", "0.5")
 
 
-def test_other_names():
-    frame = FRAME.rename({"item": "id", "label": "code"})
-    (cell,) = cells(frame, raters=("rater",), columns={"item": "id", "label": "code", "rater": "repeat"})
-    assert cell.codes[:, 0].tolist() == [[2, 1], [-1, 0], [1, -1]]
-    with pytest.raises(MeasureError, match="unknown column 'item'") as caught:
-        cells(frame, raters=())
-    assert isinstance(caught.value, UnknownName)
-
-
-def test_groups():
-    frame = FRAME.with_columns(author=pl.Series(["p", "p", "q", "q", None]))
-    (cell,) = cells(frame, raters=("repeat",), group="author")
-    assert cell.clusters.tolist() == [0, 1, 2]
-    assert (cell.units.count, cell.units.name) == (3, "author")
-    with pytest.raises(MeasureError, match=r"two values.*'author'"):
-        cells(FRAME.with_columns(author=pl.col("repeat")), raters=("repeat",), group="author")
-
-
 def test_the_error_names_the_first_row_without_a_value():
     frame = FRAME.with_columns(item=pl.when(pl.int_range(pl.len()) == 2).then(None).otherwise(pl.col("item")))
     with pytest.raises(MeasureError) as caught:
@@ -109,8 +90,3 @@ def test_the_error_names_the_first_row_without_a_value():
 def test_what_cannot_be_used(frame, options, problem):
     with pytest.raises(MeasureError, match=problem):
         cells(frame, raters=("repeat",), **options)
-
-
-def test_pandas_and_lazy_frames():
-    assert frame_of(FRAME.to_pandas()).height == 5
-    assert frame_of(FRAME.lazy()).equals(FRAME)

@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quaver.core import registry
 from quaver.core.records import NO_LABEL
 from quaver.estimation.cells import cells
 from quaver.estimation.coded_columns import Gathered, UnknownColumn
+from quaver.testing.frames import noisy_annotations
+from quaver.testing.test_measures import measured, with_another_evaluator
 
 ROLES = ("variant", "repeat")
 
@@ -93,38 +94,15 @@ READ_BY_COLUMN = (
 )
 
 
-def annotations():
-    """Answers with all that these measures read."""
-    rows = list(product(range(12), "vwu", range(2)))
-    item, variant, repeat = zip(*rows, strict=True)
-    rng = np.random.default_rng(4)
-    label = rng.choice(["a", "b", None], len(rows), p=[0.5, 0.4, 0.1]).tolist()
-    sure = rng.random(len(rows))
-    return pl.DataFrame(
-        {
-            "item": item,
-            "variant": variant,
-            "repeat": repeat,
-            "label": label,
-            "gold": ["ab"[one % 2] for one in item],
-            "original": [one == "v" for one in variant],
-            "evaluator": "e",
-            "status": ["no_label" if one is None else "valid" for one in label],
-            "confidence": sure,
-            "probabilities": [[one, 1 - one] for one in sure.tolist()],
-        }
-    )
-
-
 @pytest.mark.parametrize("name", READ_BY_COLUMN)
 def test_a_lazy_frame_is_never_in_memory_as_a_whole(name, monkeypatch):
-    frame, measure = annotations(), registry.load("measures", name)
-    expected = measure(frame, seed=1)
+    frame = with_another_evaluator(name, noisy_annotations())
+    expected = measured(name, frame)
     monkeypatch.setattr(Gathered, "frame", property(lambda self: pytest.fail("all of it was collected")))
-    assert measure(Gathered(frame.lazy()), seed=1) == expected
+    assert measured(name, Gathered(frame.lazy())) == expected
 
 
 def test_a_missing_column_is_missed_without_reading_the_others(monkeypatch):
     monkeypatch.setattr(Gathered, "frame", property(lambda self: pytest.fail("all of it was collected")))
     with pytest.raises(UnknownColumn):
-        registry.load("measures", "label_shares")(Gathered(annotations().drop("label").lazy()))
+        measured("label_shares", Gathered(noisy_annotations().drop("label").lazy()))

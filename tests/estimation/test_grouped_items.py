@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from quaver.estimation.grouped_items import above_floor, level_deviations, with_random_signs
+from quaver.estimation.grouped_items import above_floor, with_random_signs
 from quaver.estimation.jackknife import Units
-from quaver.estimation.score_tests import reduced_levers, variance_ratio
+from quaver.estimation.score_tests import reduced_levers
 
 
 def example():
@@ -34,19 +34,6 @@ def test_items_on_their_own_give_hc2_of_statsmodels():
     fitted = api.OLS(outcome, matrix).fit()
     own = ((reduced_levers(basis, lever, Units(30)) * fitted.resid) ** 2).sum()
     assert own == pytest.approx(fitted.HC2_se[1] ** 2)
-
-
-def test_groups_of_one_item_change_nothing():
-    _, basis, lever, _, residuals = example()
-    assert variance_ratio(basis, lever, residuals, Units(30, np.arange(30))) == pytest.approx(1.0)
-
-
-def test_deviations_sum_to_how_far_a_level_is_from_all_levels_together():
-    rng = np.random.default_rng(0)
-    below = rng.integers(0, 3, (30, 4, 1)).astype(float)
-    above = rng.binomial(below.astype(int), 0.4).astype(float)
-    expected = above.sum(0) / below.sum(0) - above.sum() / below.sum()
-    assert level_deviations(above, below).sum(0) == pytest.approx(expected)
 
 
 def test_signs_have_the_covariance_of_the_deviations():

@@ -9,10 +9,8 @@ from quaver.measures import (
     coder_agreement,
     f1,
     factor_effects,
-    inter_pss,
     intra_pss,
     intra_pss_cumulative,
-    label_shares,
 )
 
 PARTS = ("model", "coders", "gap")
@@ -125,24 +123,6 @@ def test_stray_errors_alone_are_warned_of(worst, expected):
     frame = frame.with_columns(gold=pl.lit("a"))
     (found, *_) = accuracy(frame, by=[], estimand="fixed")
     assert any("far from the others" in why for why in found.warnings) is expected
-
-
-@pytest.mark.parametrize(("prompts", "expected"), [(0, True), (20, False)])
-def test_labels_that_are_stray_answers_alone_are_warned_of(prompts, expected):
-    """Thirty items, twenty prompts; a prompt says b of every sixth item, and of the last item so many do."""
-    rows = [
-        (
-            item,
-            f"v{prompt}",
-            "b" if (item < 18 and prompt == item) or (item == 29 and prompt < prompts) else "a",
-        )
-        for item in range(30)
-        for prompt in range(20)
-    ]
-    frame = pl.DataFrame(rows, schema=["item", "variant", "label"], orient="row")
-    for measure in (inter_pss, label_shares):
-        found = measure(frame, **({"by": []} if measure is label_shares else {}), estimand="fixed")
-        assert any("far from the others" in why for one in found for why in one.warnings) is expected
 
 
 @pytest.mark.parametrize(("groups", "with_it", "expected"), [(20, 4, True), (20, 6, False), (10, 6, True)])

@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quaver.errors import MeasureError
-from quaver.estimation.measure_input import beside
 from quaver.measures import brier, ece, reliability_curve
 from quaver.measures.calibration.calibration_error import assigned
 
@@ -62,13 +61,6 @@ def simulated(n, seed, shift=0.0):
     rng = np.random.default_rng(seed)
     confidence = rng.uniform(0.5, 1, n)
     return confidence, rng.random(n) < np.clip(confidence - shift, 0, 1)
-
-
-def test_perfect_calibration_shows_its_floor():
-    found = [ece(frame_of(*simulated(100, seed)), resamples=99)[0] for seed in range(60)]
-    values = [one.value for one in found]
-    assert np.mean(values) == pytest.approx(np.mean([one.details["floor"] for one in found]), abs=0.01)
-    assert np.mean(values) > 0.05
 
 
 def test_overconfidence_stands_above_the_floor_and_noise_is_flagged():
@@ -135,20 +127,6 @@ def test_bad_input_names_the_argument(frame, options, where):
 def test_the_curve_of_plain_numbers():
     curve = reliability_curve([0.0, 0.1, 0.95], [0, 1, 1], bins=10)
     assert [(row["n"], row["right"]) for row in curve] == [(2, 0.5), (1, 1.0)]
-
-
-def test_two_evaluators_side_by_side():
-    both = pl.DataFrame(
-        {
-            "item": [1, 2, 2, 1],
-            "model": ["m"] * 4,
-            "evaluator": ["said", "said", "logprob", "logprob"],
-            "confidence": [0.9, 0.8, 0.2, 0.1],
-        }
-    )
-    assert beside(both, ("said", "logprob"))["token"].to_list() == [0.1, 0.2]
-    with pytest.raises(MeasureError, match="of one of these evaluators"):
-        beside(both, ("said", "logit"))
 
 
 def test_a_bins_interval_counts_items_not_answers():

@@ -2,6 +2,7 @@ import polars as pl
 import pytest
 
 from quaver.errors import MeasureError
+from quaver.estimation.measure_input import beside
 from quaver.measures import verbal_calibration
 
 
@@ -61,11 +62,6 @@ def test_below_the_threshold_a_cell_is_undefined_and_says_what_it_would_be():
     assert all(one.value is not None for one in verbal_calibration(frame, by=["model"], threshold=0.6))
 
 
-def test_a_parse_rate_at_the_threshold_is_enough():
-    found = verbal_calibration(answers("m", [0.9, 0.9, 0.9, 0.9, None], [0.6] * 5, RIGHT), threshold=0.8)
-    assert found[0].value is not None
-
-
 def test_a_threshold_outside_its_range_is_refused():
     with pytest.raises(MeasureError) as caught:
         verbal_calibration(answers("m", [0.9], [0.6], [1]), threshold=80)
@@ -82,7 +78,8 @@ def test_token_confidence_comes_from_the_evaluator_that_is_named():
     )
     found = [(one.measure, one.value) for one in verbal_calibration(both, token="logprob")]
     assert found == [(one.measure, one.value) for one in verbal_calibration(said)]
-    with pytest.raises(MeasureError, match="two evaluators"):
-        verbal_calibration(both, token="nobody")
-    with pytest.raises(MeasureError, match="two evaluators"):
-        verbal_calibration(said, token="logprob")
+    for frame, token in ((both, "nobody"), (said, "logprob")):
+        with pytest.raises(MeasureError, match="two evaluators"):
+            verbal_calibration(frame, token=token)
+    with pytest.raises(MeasureError, match="of one of these evaluators"):
+        beside(both, ("said", "logit"))

@@ -1,10 +1,8 @@
 """Simulated items with a known truth, for tests of corrected estimates."""
 
-from dataclasses import replace
-
 import numpy as np
 
-from quaver.measures.corrected.estimators import GoldRegression, gold_alone
+from quaver.measures.corrected.estimators import GoldRegression
 
 
 def labels(rng, items, share=0.4, accuracy=0.85, prompts=8, slope=0.5, tied=0.8):
@@ -31,9 +29,3 @@ def simple(rng, items, gold):
     drawn = np.zeros(items, bool)
     drawn[rng.choice(items, gold, replace=False)] = True
     return drawn, np.full(items, gold / items)
-
-
-def naive(asked, prediction):
-    """The regression on predictions as if they were the true labels of all items."""
-    every = np.ones(len(prediction))
-    return gold_alone(replace(asked, outcome=prediction, probability=every, strata=None))

@@ -28,14 +28,6 @@ def test_a_share_is_that_of_the_true_labels(design):
     assert sum(one.value for one in found) == pytest.approx(1, abs=0.05)
 
 
-def test_shares_of_groups_of_items_are_of_their_own():
-    frame = leaning(seed=4)
-    found = corrected_share(designed(frame, 400, 2), by=["half"])
-    assert {(one.cell["half"], one.cell["label"]) for one in found} == {
-        (half, label) for half in ("even", "odd") for label in ("no", "yes")
-    }
-
-
 def test_the_share_of_a_rare_label_is_corrected_and_covers():
     frame = leaning(items=1000, seed=5).with_columns(
         gold=pl.when(pl.col("x") > 2.0).then(pl.col("gold")).otherwise(pl.lit("no"))
@@ -68,21 +60,6 @@ def test_accuracy_is_that_on_all_items_though_hard_items_were_drawn_more_often(m
 def test_without_a_design_there_is_no_estimate(measure):
     with pytest.raises(MeasureError):
         measure(leaning(items=40))
-
-
-def test_a_part_is_corrected_by_its_own_labels_alone():
-    frame = designed(leaning(items=600), 200, 6)
-    parts = {
-        one.cell["variant"]: one
-        for one in corrected_share(frame, by=["variant"])
-        if "yes" in one.cell.values()
-    }
-    for variant, one in parts.items():
-        alone = corrected_share(frame.filter(pl.col("variant") == variant), labels=None)
-        same = next(other for other in alone if other.cell["label"] == "yes")
-        assert (one.value, one.low, one.high) == (same.value, same.low, same.high)
-    together = next(one for one in corrected_share(frame) if one.cell["label"] == "yes")
-    assert together.high - together.low < max(one.high - one.low for one in parts.values())
 
 
 def test_gold_labels_that_are_still_to_come_are_a_reason():

@@ -36,16 +36,6 @@ def test_equals_its_definition(pairs):
         assert found["f1_label", label].value == pytest.approx(value)
 
 
-def test_items_differ_where_their_share_of_right_answers_does():
-    """Of 80 items each has a wrong answer among its five; half of them have two."""
-    rows = [(i, k, "ab"[i % 2], "ab"[(i + (k < 1 + (i >= 40))) % 2]) for i in range(80) for k in range(5)]
-    frame = pl.DataFrame(rows, schema=["item", "variant", "gold", "label"], orient="row")
-    for one in f1(frame, resamples=200):
-        # In a label's own F1 the other label's items are a third kind: they have a part by being given it.
-        assert one.details["differing"] == (60 if one.measure == "f1_label" else 40)
-        assert not one.warnings
-
-
 def test_micro_is_accuracy_where_all_is_answered_and_not_otherwise():
     assert f1(frame_of("aabb", "abbb"))[1].value == pytest.approx(0.75)
     frame = frame_of(list("aabb"), ["a", "b", None, "b"])
@@ -67,16 +57,6 @@ def test_precision_is_of_what_was_given_and_recall_of_what_is_true():
     # b is given 4 times, 2 of them rightly, and is the gold label of 3
     (of_b,) = [one for one in f1(frame_of("bbbaa", "bbabb")) if one.cell.get("label") == "b"]
     assert (of_b.details["precision"], of_b.details["recall"]) == (2 / 4, pytest.approx(2 / 3))
-
-
-def test_the_majority_baseline():
-    # always b of a b b b: F1(b) = 2·3 / (4 + 3) = 6/7, F1(a) = 0
-    assert f1(frame_of("abbb", "abbb"))[0].details["majority"] == pytest.approx(3 / 7)
-
-
-def test_without_gold_it_is_undefined():
-    found = f1(frame_of([None, None], ["a", "b"]))
-    assert [one.reason for one in found] == ["no gold labels"] * 2
 
 
 def test_the_unanswered_as_a_class_of_their_own():

@@ -4,10 +4,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from quaver.agreement import cohen_kappa, krippendorff_alpha
+from quaver.agreement import cohen_kappa
 from quaver.core.label_values import TaskField, occurring_sets
 from quaver.core.records import Label, LabelSet
-from quaver.design.calls.lock_file import labels_in_full
 from quaver.design.prompts.rendering import fields_in_words
 from quaver.design.spec.task_spec import FieldSpec
 from quaver.measures import accuracy, f1, hierarchy, inter_pss
@@ -82,11 +81,6 @@ def test_alpha_on_the_tree_by_hand():
     assert nominal < by_hand
 
 
-def test_a_tree_needs_parents():
-    with pytest.raises(Exception, match="no tree"):
-        krippendorff_alpha([["a", "b"], ["a", "a"]], "tree")
-
-
 @pytest.mark.parametrize(
     ("labels", "level", "problem"),
     [
@@ -116,8 +110,3 @@ def test_the_prompt_shows_labels_as_they_fall():
         '  - "work": Jobs.',
         '    - "wages": Pay.',
     ]
-
-
-def test_labels_without_parents_are_locked_as_before():
-    assert "parent" not in str(labels_in_full(tree(parents={"a": "", "b": ""})))
-    assert labels_in_full(tree())["labels"][1]["parent"] == "work"

@@ -2,10 +2,9 @@
 
 import numpy as np
 import polars as pl
-import pytest
 
 from quaver.core.records import Label, LabelSet
-from quaver.measures.evidence.verdict_evidence import answer_quality, verdict_evidence
+from quaver.measures.evidence.verdict_evidence import verdict_evidence
 
 LABELS = LabelSet(tuple(Label(code, code) for code in "ab"))
 
@@ -34,7 +33,7 @@ def shift(frame, group=None):
 
 
 def test_a_noisy_prompt_is_no_shift_and_one_that_moves_labels_is():
-    noisy = [shift(study(seed, [0.9, 0.05, 0.05, 0.05])) for seed in range(40)]
+    noisy = [shift(study(seed, [0.9, 0.05, 0.05, 0.05])) for seed in range(15)]
     assert np.mean([one.details["p"] <= 0.05 for one in noisy]) <= 0.15
     assert np.mean([one.low == 0 for one in noisy]) >= 0.85
     clear = shift(study(1, [0.05] * 4, moved=0.5))
@@ -54,18 +53,6 @@ def test_every_flip_is_of_groups_where_items_come_in_groups():
         if one.measure in ("flips_prompts", "label_in_use", "wrong_labels"):
             assert other.high - other.low > one.high - one.low
             assert other.n == 12
-
-
-def test_failed_calls_of_a_group_are_not_so_many_failures():
-    frame = study(3, [0.2, 0.2]).with_columns(
-        author=pl.col("item") // 5,
-        status=pl.when(pl.col("item") < 10).then(pl.lit("error")).otherwise(pl.lit("valid")),
-        label=pl.when(pl.col("item") < 10).then(None).otherwise("label"),
-    )
-    (alone, *_), (together, *_) = (answer_quality(frame, group=group) for group in (None, "author"))
-    assert alone.value == together.value == pytest.approx(1 / 6)
-    assert (alone.n, together.n, together.unit) == (60, 12, "author")
-    assert together.high - together.low > alone.high - alone.low
 
 
 def test_repeats_of_a_prompt_are_no_pair_of_prompts():

@@ -67,20 +67,15 @@ def test_up_to_how_many_prompts_like_these_could_be_broken():
 
 
 def test_prompts_that_are_alike_are_not_chosen_among():
-    """Of forty studies of five prompts that are equally noisy hardly one has an odd or a better prompt."""
+    """Of twenty studies of five prompts that are equally noisy hardly one has an odd or a better prompt."""
     studies = []  # "v" to "z" are 3, 4, 0, 1 and 2 modulo 5
-    for seed in range(40):
+    for seed in range(20):
         again = np.random.default_rng(seed).random((60, 5)) < 0.2
         studies.append(
             chosen(study(lambda item, prompt, again=again: "ab"[(item + again[item, ord(prompt) % 5]) % 2]))
         )
-    assert sum("rest_agreement" in found for found in studies) <= 2
+    assert sum("rest_agreement" in found for found in studies) <= 1
     assert sum(found["best_prompt_better"].low > 0 for found in studies) <= 1
-
-
-def test_three_prompts_against_two_have_no_odd_one_that_leaves_agreement():
-    found = chosen(study(lambda item, prompt: "ab"[(item + (prompt in "yz")) % 2]).drop("gold"))
-    assert "rest_agreement" not in found or found["rest_agreement"].low < 0.8
 
 
 def test_an_answer_without_a_label_is_wrong_for_the_best_prompt():
@@ -89,12 +84,6 @@ def test_an_answer_without_a_label_is_wrong_for_the_best_prompt():
 
     best = chosen(study(answer, "wv"))["best_prompt_wrong"]
     assert (best.cell["variant"], best.value) == ("v", 0.0)
-
-
-def test_intervals_are_of_groups_where_items_come_in_groups():
-    alone, together = (chosen(study(odd), group=group)["best_prompt_better"] for group in (None, "author"))
-    assert (alone.value, together.unit) == (together.value, "author")
-    assert together.n == 6
 
 
 def test_of_one_prompt_there_is_nothing_to_choose():

@@ -49,17 +49,6 @@ def test_the_recall_of_each_class_in_each_group_and_what_has_no_label():
     assert (details["texts"], details["found"], details["parts"]) == (4, 2, 7)
 
 
-def test_intervals_of_many_parts_hold_at_once():
-    labels = list("ab" * 50)
-    party = [f"g{at % 10}" for at in range(100)]
-    alone = by_name(verdict_evidence(frame(labels, "ab" * 50), labels=LABELS))
-    among = by_name(
-        verdict_evidence(frame(labels, "ab" * 50, party=party), labels=LABELS, compared=["party"])
-    )
-    one, other = alone["class_found", "a"], among["class_found", "a"]
-    assert other.low < one.low < 1.0
-
-
 def test_coders_are_compared_with_most_of_the_others():
     columns = {"ann": ["a", "a", "b"], "bo": ["a", "b", "b"], "cy": ["a", "b", "a"]}
     found = by_name(
@@ -80,14 +69,6 @@ def test_on_a_scale_each_group_is_held_against_all_texts_and_steps_that_are_neve
     assert found["group_agreement", "party", "x"].value == pytest.approx(1 - (1 / 4) / 3 / chance)
     assert found["group_agreement", "party", "y"].value == pytest.approx(1 - (4 / 4) * 3 / 3 / chance)
     assert [name for name in found if name[0] in ("class_found", "group_wrong")] == [("class_found", "2")]
-
-
-def test_a_step_that_hardly_any_of_its_texts_gets_is_named_too():
-    scale = LabelSet(tuple(Label(code, code) for code in "123"), "ordinal")
-    given, true = [*"2" * 80, *"1" * 40, *"23"], "3" * 80 + "1" * 40 + "23"
-    found = by_name(verdict_evidence(frame(given, true), labels=scale))
-    assert [name[1] for name in found if name[0] == "class_found"] == ["3"]
-    assert found["class_found", "3"].high < 0.1
 
 
 @pytest.mark.parametrize(
@@ -130,21 +111,6 @@ def test_a_step_between_neighbours_weighs_little_on_a_scale():
     assert (ordinal["flips_agreement"] or 0.0) > 0.6
 
 
-def test_every_estimate_says_in_words_how_it_was_computed():
-    frame = pl.DataFrame(
-        {
-            "item": [1, 1, 2, 2] * 2,
-            "variant": list("vwvw") * 2,
-            "repeat": [0] * 4 + [1] * 4,
-            "label": list("aaabaabb"),
-        }
-    )
-    for one in verdict_evidence(frame, labels=LabelSet(tuple(Label(code, code) for code in "ab"))):
-        how = one.method.partition("; ")[0].strip()
-        assert how, one.measure
-        assert not how.endswith((":", ";")), one.measure
-
-
 @pytest.mark.parametrize(
     ("bare", "expected"),
     [
@@ -172,9 +138,3 @@ def test_calls_that_all_failed_say_nothing_of_labels():
     assert found["label_in_use"] is None
     assert found["correct_answers"] == 0.0
     assert "unlabelled_texts" not in found
-
-
-def test_a_column_of_probabilities_is_no_hindrance():
-    answers = frame(["a", "b"], "ab").with_columns(probabilities=pl.Series([[0.9, 0.1], [0.2, 0.8]]))
-    found = {one.measure: one.value for one in verdict_evidence(answers, labels=LABELS)}
-    assert found["correct_answers"] == 1.0

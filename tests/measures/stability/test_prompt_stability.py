@@ -63,28 +63,6 @@ def test_models_as_raters():
     assert inter_model(study(), **FAST)[0].reason.endswith("models")
 
 
-def test_other_prompts_are_less_certain_than_these():
-    frame = study(items=60, paraphrases=12, shared=0.3)
-    fixed, population = (
-        inter_pss(frame, estimand=estimand, **FAST)[0] for estimand in ("fixed", "population")
-    )
-    assert (fixed.unit, population.unit) == ("item", "item and prompt")
-    assert fixed.value == population.value
-    assert population.details["fixed"] == (fixed.low, fixed.high)
-    assert population.low < fixed.low < fixed.value < fixed.high < population.high
-    assert inter_pss(frame, **FAST)[0] == population
-
-
-def test_two_prompts_say_nothing_of_others():
-    frame = study(paraphrases=2)
-    (found,) = inter_pss(frame, **FAST)
-    assert (found.estimand, found.low is None) == ("fixed", False)
-    assert found.warnings
-    (asked,) = inter_pss(frame, estimand="population", **FAST)
-    assert (asked.estimand, asked.value, asked.low, asked.high) == ("population", found.value, None, None)
-    assert asked.warnings
-
-
 def test_conditions_without_variation_are_left_out_and_reported():
     frame = study(paraphrases=2).with_columns(
         label=pl.when(pl.col("variant") == "w0").then(pl.lit("a")).otherwise("label")
@@ -106,12 +84,6 @@ def test_paraphrases_within_a_format():
     pooled = inter_pss(formats, columns={"variant": ["paraphrase", "format"]}, **FAST)
     assert len(each) == 2
     assert pooled[0].details["variants"] == 8
-
-
-def test_an_unknown_choice():
-    with pytest.raises(MeasureError) as caught:
-        inter_pss(study(), estimand="loose")
-    assert caught.value.where == "estimand"
 
 
 @pytest.mark.parametrize("measure", [intra_pss, inter_pss])

@@ -7,30 +7,12 @@ import pytest
 from tests.measured import repeated
 
 from quaver.errors import MeasureError
-from quaver.measures.stability.prompt_stability import inter_pss, intra_pss
+from quaver.measures.stability.prompt_stability import intra_pss
 from quaver.measures.stability.stability_curves import (
-    inter_pss_subsamples,
     intra_pss_adjacent,
     intra_pss_cumulative,
     intra_pss_subsamples,
 )
-
-
-@pytest.mark.parametrize(
-    ("subsampled", "whole"), [(intra_pss_subsamples, intra_pss), (inter_pss_subsamples, inter_pss)]
-)
-def test_more_items_say_more(subsampled, whole):
-    frame = repeated(items=100, variants=2)
-    found = subsampled(frame, resamples=300)
-    assert [e.cell["share"] for e in found] == ["0.02", "0.05", "0.1", "0.25", "0.5", "0.75"]
-    assert [e.details["drawn"] for e in found] == [2, 5, 10, 25, 50, 75]
-    widths = [e.high - e.low for e in found]
-    assert widths == sorted(widths, reverse=True)
-    score = whole(frame, resamples=0)[0].value
-    assert {e.details["whole"] for e in found} == {score}
-    assert found[-1].value == pytest.approx(score, abs=0.01)
-    assert len({e.value for e in found}) == len(found)
-    assert all(e.low <= e.value <= e.high for e in found)
 
 
 def test_the_value_is_the_mean_over_subsamples():
@@ -106,10 +88,3 @@ def test_adjacent_pairs():
     (one,) = intra_pss(frame.filter(pl.col("repeat").is_in([2, 3])), **FAST)
     assert found[2].value == pytest.approx(one.value)
     assert (found[2].low, found[2].high) == pytest.approx((one.low, one.high))
-
-
-def test_one_repeat_has_no_curve():
-    frame = repeated().filter(pl.col("repeat") == 0)
-    for measure in (intra_pss_cumulative, intra_pss_adjacent):
-        (found,) = measure(frame)
-        assert (found.value, "repeats" in found.reason) == (None, True)

@@ -58,15 +58,6 @@ def test_reasons_without_end_are_not_all_listed():
     assert found.details["failures"]["other reasons"] == 5
 
 
-def test_by_the_level_of_a_factor():
-    frame = pl.DataFrame(
-        {"item": [1, 2] * 2, "definition": ["no", "no", "yes", "yes"], "label": ["a", None, None, None]}
-    )
-    found = compliance(frame, by=["definition"])
-    assert [(e.cell["definition"], e.value) for e in found] == [("no", 0.5), ("yes", 0.0)]
-    assert [e.details["failures"] for e in found] == [{"no label": 1}, {"no label": 2}]
-
-
 def test_a_valid_answer_without_a_label_complies():
     # Of scores, 0.5 for each of two labels is what was asked for, and prefers none.
     frame = pl.DataFrame(

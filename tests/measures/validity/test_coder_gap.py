@@ -44,40 +44,12 @@ def test_it_is_the_difference_of_the_alphas_that_coder_agreement_gives():
     assert found["all"].details["model"] == pytest.approx(beside)
 
 
-def test_a_worse_model_has_a_gap_and_one_of_the_people_has_none():
-    def of_all(frame):
-        one = next(e for e in coder_gap(frame) if e.cell["coder"] == "all")
-        assert one.low is not None
-        assert one.high is not None
-        return one.low, one.high
-
-    low, _ = of_all(study(model=0.4, people=0.05, items=200))
-    assert low > 0
-    low, high = of_all(study(model=0.1, people=0.1, items=200))
-    assert low < 0 < high
-    _, high = of_all(study(model=0.0, people=0.3, items=200))
-    assert high < 0
-
-
-def test_each_prompt_has_its_own():
-    found = coder_gap(study(), by=["variant"], resamples=0)
-    assert [one.cell["variant"] for one in found] == ["one", "two"]
-
-
 def test_it_takes_two_coders():
     assert not coder_gap(study(), coders=["anna"])
     alike = study().with_columns(pl.lit("a").alias(name) for name in (*CODERS, "label"))
     assert all(one.value is None and one.reason for one in coder_gap(alike))
     with pytest.raises(MeasureError):
         coder_gap(study(), coders=["anna", "anna"])
-
-
-def test_where_people_hardly_ever_differ_the_gap_rests_on_few_items():
-    frame = study(people=0.0, items=40)
-    one = pl.when(pl.col("item") == 0).then(pl.lit("a")).otherwise(pl.col("ben"))
-    two = pl.when(pl.col("item") == 0).then(pl.lit("b")).otherwise(pl.col("anna"))
-    found = coder_gap(frame.with_columns(ben=one, anna=two))
-    assert all(any("units differ" in why for why in gap.warnings) for gap in found)
 
 
 def two_coders():

@@ -9,22 +9,6 @@ import pytest
 from quaver.measures.validity.item_clusters import LENGTH, ROW, associated, traits
 
 
-def test_each_value_that_enough_items_have_is_a_trait_and_so_are_the_longest_and_the_last():
-    table = pl.DataFrame(
-        {
-            "language": ["de"] * 30 + ["en"] * 30 + ["fr"] * 4,  # too few in French
-            "author": [f"a{at}" for at in range(64)],  # more values than categories have
-            LENGTH: range(64),
-            ROW: range(1, 65),
-        }
-    )
-    found = [(trait.column, trait.level, int(trait.items.sum())) for trait in traits(table)]
-    assert [one for one in found if one[0] == "language"] == [("language", "de", 30), ("language", "en", 30)]
-    assert not [one for one in found if one[0] == "author"]
-    assert (LENGTH, "with more than 55 words", 8) in found
-    assert (ROW, "in the last quarter of the table", 16) in found
-
-
 def test_the_chance_is_that_of_fishers_exact_test_times_the_number_of_traits():
     has = np.array([True] * 9 + [False] * 11)
     table = pl.DataFrame({"party": ["x"] * 10 + ["y"] * 10})
@@ -35,13 +19,6 @@ def test_the_chance_is_that_of_fishers_exact_test_times_the_number_of_traits():
     tail = (comb(10, 9) * comb(10, 0) + comb(10, 0) * comb(10, 9)) / whole
     assert (one.inside, one.outside) == (0.9, 0.0)
     assert one.p == other.p == pytest.approx(2 * tail)
-
-
-def test_items_of_which_nothing_is_known_take_no_part():
-    has = np.array([True] * 10 + [False] * 10 + [False] * 40)
-    table = pl.DataFrame({"party": (["x"] * 10 + ["y"] * 10) + ["x"] * 40})
-    (one, _) = associated(has, np.arange(60) < 20, traits(table))
-    assert (one.level, one.inside, one.outside) == ("x", 1.0, 0.0)
 
 
 @pytest.mark.long

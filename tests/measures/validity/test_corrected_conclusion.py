@@ -57,62 +57,12 @@ def test_a_rare_label_has_a_reason_instead_of_an_interval():
     assert found[0].details["verdict"] == "not distinguishable"
 
 
-def test_populations_of_items_apart_and_groups_of_items():
-    frame = designed(leaning(), 400, 5)
-    found = conclusion(frame, **ASKED, by=["model", "half"])
-    halves = [one for one in found if one.measure == "conclusion_corrected"]
-    assert [one.cell["half"] for one in halves] == ["even", "odd"]
-    assert "model" not in halves[0].cell
-    assert sum(one.n for one in halves) == 400
-    grouped = conclusion(frame, **ASKED, group="author")[0]
-    assert grouped.unit == "author"
-    assert grouped.low < grouped.value < grouped.high
-
-
-def test_a_share_from_unequal_probabilities():
-    frame = leaning(slope=0.5)
-    truth = frame.filter(pl.col("variant") == "v0").select((pl.col("gold") == "yes").mean()).item()
-    for design in ("stratified", "poisson"):
-        found = conclusion(
-            designed(frame, 300, 6, design), formula="share(yes) ~ 1", effect="Intercept > 0.1"
-        )
-        assert found[0].low <= truth <= found[0].high
-
-
-def test_two_corrected_estimates_of_the_same_items_are_compared_in_pairs():
-    frame = designed(leaning(items=1000), 300, 9)
-    options = {**ASKED, "keep_draws": True, "resamples": 200}
-    first = conclusion(frame, **options)[0]
-    second = conclusion(frame.filter(pl.col("variant") != "v5"), **options)[0]
-    assert first.draws.jackknife.units.count == 1000
-    spread = np.sqrt(first.draws.jackknife.variance)
-    assert spread == pytest.approx(first.details["standard_error"], rel=0.15)
-    assert np.corrcoef(first.draws.jackknife.left, second.draws.jackknife.left)[0, 1] > 0.85
-
-
-def of_numbers(case):
-    """A frame of a field of numbers, and the label set of those that occur."""
-    size, drawn = len(case["x"]), case["gold"]
-    gold = [repr(one) for one in case["y"]] + [None] * (size - drawn)
-    given = [repr(one) for one in case["f"]]
-    known = sorted({one for one in (*gold, *given) if one is not None}, key=float)
-    frame = pl.DataFrame(
-        {
-            "item": range(size),
-            "label": given,
-            "x": case["x"],
-            "gold": gold,
-            "gold_drawn": [True] * drawn + [False] * (size - drawn),
-            "gold_probability": drawn / size,
-        }
-    )
-    return frame, occurring_numbers(known, "ratio")
-
-
 def test_numbers_few_of_which_decide_have_a_reason_that_speaks_of_numbers():
     rng = np.random.default_rng(1)
     x = rng.standard_normal(200)
-    y = np.exp(3 + rng.normal(0, 1.5, 200))
-    frame, labels = of_numbers({"x": x, "y": y[:40].tolist(), "f": y.tolist(), "gold": 40})
+    given = [repr(one) for one in np.exp(3 + rng.normal(0, 1.5, 200)).tolist()]
+    frame = pl.DataFrame({"item": range(200), "label": given, "x": x, "gold": [*given[:40], *[None] * 160]})
+    frame = frame.with_columns(gold_drawn=pl.col("item") < 40, gold_probability=0.2)
+    labels = occurring_numbers(sorted(given, key=float), "ratio")
     found = by_name(conclusion(frame, formula="label ~ x", effect="x > 0", labels=labels))
     assert "numbers" in found["conclusion_corrected"].reason

@@ -45,15 +45,6 @@ def test_groups_are_found_and_seldom_where_there_are_none():
     assert sum(bool(one.details["clustered"]) for one in none) <= 1
 
 
-def test_the_estimate_says_which_quantity_and_what_it_does():
-    one = item_clusters(_study(1, 2.0), _columns())[0]
-    assert one.cell == {"column": "author"}
-    assert one.details["quantity"] == "accuracy"
-    assert one.details["groups"] == GROUPS
-    assert one.details["effect"] == pytest.approx(1 + 9 * (one.value or 0), rel=0.01)
-    assert one.low < (one.value or 0) < one.high
-
-
 def test_the_correlation_is_that_of_one_way_analysis_of_variance_over_the_items_with_a_value():
     rng = np.random.default_rng(0)
     sizes = [3, 7, 1, 12, 5, 4, 2, 6, 8, 9]
@@ -69,17 +60,6 @@ def test_the_correlation_is_that_of_one_way_analysis_of_variance_over_the_items_
     rho = (f - 1) / (f - 1 + (57 - mean) / 9)
     assert (found.value, found.n) == (pytest.approx(rho), 57)
     assert found.details["effect"] == pytest.approx(1 + (mean - 1) * rho)
-
-
-def test_groups_of_rare_errors_are_found_no_more_often_than_chance_allows():
-    groups = np.repeat(np.arange(12), [30, 20, 10, 10, 5, 5, 5, 5, 3, 3, 2, 2])
-    columns = pl.DataFrame({"item": range(100), "author": [f"x{at}" for at in groups]})
-    rng, low = np.random.default_rng(5), 0
-    for seed in range(40):
-        gold = np.where(rng.random(100) < 0.06, "b", "a")
-        frame = pl.DataFrame({"item": range(100), "label": ["a"] * 100, "gold": gold})
-        low += item_clusters(frame, columns, seed=seed)[0].details["p"] < 0.05
-    assert low <= 5
 
 
 def test_other_columns_are_tested_too_and_groups_that_are_the_same_count_once():
@@ -121,21 +101,3 @@ def test_a_number_that_moves_labels_gradually_is_no_group():
     names = item_clusters(frame, pl.DataFrame({"item": range(150), "age": [f"n{one}" for one in age]}))[0]
     assert not numbers.details["clustered"]
     assert names.details["clustered"]
-
-
-def test_answers_without_a_label_or_gold_are_no_obstacle():
-    frame = _study(1, 2.0).with_columns(
-        label=pl.when(pl.col("item") % 7 == 0).then(None).otherwise(pl.col("label")),
-        gold=pl.when(pl.col("item") % 5 == 0).then(None).otherwise(pl.col("gold")),
-    )
-    assert _one(item_clusters(frame, _columns()), "author").details["clustered"]
-    bare = frame.with_columns(label=pl.lit(None, pl.String)).drop("gold")
-    assert item_clusters(bare, _columns())[0].value is None
-
-
-def test_labels_that_are_all_alike_are_in_no_groups():
-    frame = pl.DataFrame({"item": range(30), "label": ["a"] * 30})
-    columns = pl.DataFrame(
-        {"item": range(30), "author": [at // 2 for at in range(30)], "day": [at // 3 for at in range(30)]}
-    )
-    assert {one.value for one in item_clusters(frame, columns)} == {None}

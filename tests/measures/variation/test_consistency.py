@@ -3,10 +3,11 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.measured import grid
 
 from quaver.core.records import IntervalWarning
 from quaver.errors import MeasureError
-from quaver.measures.variation.item_sensitivity import Pairs, consistency, consistency_matrix, item_stability
+from quaver.measures.variation.item_sensitivity import Pairs, consistency, consistency_matrix
 
 COUNTS = np.random.default_rng(1).integers(0, 4, (24, 3)).astype(float)
 CLASSES = np.random.default_rng(2).integers(-1, 3, 24)
@@ -45,25 +46,8 @@ def test_no_pair_is_visited_and_none_is_missed(paper, seed):
     assert found == pytest.approx(expected, nan_ok=True)
 
 
-def test_an_items_consistency_is_the_mean_of_its_row_of_the_matrix():
-    items = item_stability(DATA)
-    for code in "ab":
-        ids, matrix = consistency_matrix(DATA, code)
-        known = items.filter(pl.col("item").is_in(ids))["consistency"].to_list()
-        assert known == pytest.approx((matrix.sum(1) - 1) / (len(ids) - 1))
-
-
-def frame(predictions, gold):
-    rows = [
-        (f"i{i:03}", f"v{v}", None if label < 0 else "abc"[label], "abc"[gold[i]])
-        for i, row in enumerate(predictions)
-        for v, label in enumerate(row)
-    ]
-    return pl.DataFrame(rows, schema=["item", "variant", "label", "gold"], orient="row")
-
-
 # Class a: (1, 0), (½, ½), (0, 1): pairs ½, 0, ½. Class b: (1, 0), (1, 0): 1.
-DATA = frame([[0, 0], [0, 1], [1, 1], [0, 0], [0, 0]], [0, 0, 0, 1, 1])
+DATA = grid(["aa", "ab", "bb", "aa", "aa"], gold="aaabb")
 
 
 def test_by_hand():
@@ -83,17 +67,12 @@ def test_the_papers_convention():
 def test_each_class_has_its_interval():
     rng = np.random.default_rng(5)
     gold = np.repeat([0, 1], 30)
-    data = frame(np.where(rng.random((60, 8)) < 0.7, gold[:, None], rng.integers(0, 3, (60, 8))), gold)
+    data = grid(np.where(rng.random((60, 8)) < 0.7, gold[:, None], rng.integers(0, 3, (60, 8))), gold)
     (overall,), (a, b) = (consistency(data, by=by, resamples=200) for by in ([], ["gold"]))
     assert (a.cell, b.cell) == ({"gold": "a"}, {"gold": "b"})
     assert (a.n, b.n, overall.n) == (30, 30, 60)
     assert overall.value == pytest.approx((a.value + b.value) / 2)
     assert a.low < a.value < a.high
-
-
-def test_undefined():
-    assert consistency(DATA.drop("gold"))[0].reason.startswith("no gold")
-    assert consistency(frame([[0, 0], [1, 1]], [0, 1]))[0].reason.startswith("no class")
 
 
 def test_the_matrix_of_a_class():
@@ -123,5 +102,5 @@ def test_a_class_in_which_few_items_deviate_is_warned_of(few, expected):
 def test_of_classes_of_one_size_none_is_small(seed):
     """Drawing the variances of equally large classes together changes none of them, whatever the rounding."""
     predictions = np.random.default_rng(seed).integers(0, 2, (12, 3))
-    (found,) = consistency(frame(predictions, np.repeat([0, 1, 2], 4)), estimand="fixed")
+    (found,) = consistency(grid(predictions, np.repeat([0, 1, 2], 4)), estimand="fixed")
     assert found.details["freedom"] == 11
