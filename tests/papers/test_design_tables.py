@@ -146,11 +146,6 @@ def test_tokens_and_money_for_each_call(study, monkeypatch):
     close(row, {"US dollars per 1,000 calls": 1.125, "cost change": 0.125})
 
 
-def test_each_model_over_all_prompts(study):
-    (row,) = tabled(study, "overall")
-    close(row, outcomes(answers(study)))
-
-
 def test_texts_classes_and_answers(study):
     made = {(row["data set"], row["class"]): row for row in tabled(study, "data-sets")}
     whole = made["sides (2)", "all"]
@@ -184,9 +179,3 @@ def test_answers_as_written_and_whether_they_comply(study):
     some = table(study, "raw-outputs", items=["7"]).rows()
     assert len(some) == 4
     assert all((row["answer"] == "Well.") != (row["compliance"] == "valid") for row in some)
-
-
-def test_prompts_in_full_without_the_text(study):
-    rows = tabled(study, "prompt-texts")
-    assert all("⟨text⟩" in row["text"] and "Which side is it?" in row["text"] for row in rows)
-    assert ["Please." in row["text"] for row in rows] == [False, True, False, True]

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from quaver.cli.main import app
 from quaver.errors import QuaverError, UnknownName
-from quaver.papers import catalogue, figure, paper_figures
+from quaver.papers import catalogue, figure
 from quaver.papers.paper_figures import PAGE
 from quaver.report.charts.svg import svg_text
 
@@ -91,12 +91,6 @@ def test_a_class_is_given_by_its_items_gold_label_in_every_figure(strategies):
     drawn = [figure(strategies, "errica-2025:6", classes=some).to_dict() for some in ((), ["A"], ["B"])]
     whole, *parts = (sum(map(len, one["datasets"].values())) for one in drawn)
     assert whole == sum(parts) > max(parts)
-
-
-def test_a_matrix_says_which_items_it_leaves_out(strategies, monkeypatch):
-    monkeypatch.setattr(paper_figures, "_MATRIX", 3)
-    page = svg_text(figure(strategies, "errica-2025:4", classes=["A"]))
-    assert re.findall(r">(A, 3 of \d+ items)<", page)
 
 
 def test_the_command_writes_the_page_that_is_asked_for(strategies, tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ from tests.papers.planted import chance, items
 
 from quaver import Study
 from quaver.errors import QuaverError
-from quaver.papers import catalogue, paper_figures, reliability_tables
+from quaver.papers import catalogue, reliability_tables
 from quaver.papers.paper_answers import StoredAnswers
 
 STUDY = """\
@@ -118,12 +118,8 @@ def made_of(answers, name):
     return catalogue.kind_of(name).make(answers)
 
 
-def shown(made):
-    return made.rows()
-
-
 def test_token_confidence_raw_and_normalised(answers):
-    made = shown(made_of(answers, "token-ece"))
+    made = made_of(answers, "token-ece").rows()
     assert [(row["model"], row["prompt"]) for row in made] == [(m, p) for m in MODELS for p in PROMPTS]
     for row in made:
         own = part(answers, "logprob", row["model"], row["prompt"])
@@ -154,7 +150,7 @@ def cell(answers, name, model, prompt):
 
 @pytest.mark.long
 def test_stated_confidence_where_enough_is_parsed(answers):
-    made = shown(made_of(answers, "verbal"))
+    made = made_of(answers, "verbal").rows()
     assert len(made) == 3 * len(PROMPTS) * 2
     for row in made:
         own = part(answers, row["phrasing"], row["model"], row["prompt"])
@@ -174,7 +170,7 @@ def test_stated_confidence_where_enough_is_parsed(answers):
 @pytest.mark.long
 def test_prompts_pooled_as_in_table_2(answers):
     """Over the cells that state enough, the answers of a model taken together."""
-    made = shown(made_of(answers, "verbal-pooled"))
+    made = made_of(answers, "verbal-pooled").rows()
     assert [(row["model"], row["phrasing"]) for row in made] == [
         (m, e) for m in MODELS for e in ("decimal", "percentage")
     ]
@@ -198,7 +194,7 @@ def test_prompts_pooled_as_in_table_2(answers):
 
 @pytest.mark.long
 def test_thresholds_and_both_phrasings(answers):
-    for row in shown(made_of(answers, "thresholds")):
+    for row in made_of(answers, "thresholds").rows():
         each = [cell(answers, row["phrasing"], row["model"], prompt) for prompt in PAPER]
         kept = [one for one in each if one["parse rate"] >= float(row["threshold"])]
         assert (row["cells kept"], row["cells"]) == (len(kept), len(PAPER))
@@ -207,7 +203,7 @@ def test_thresholds_and_both_phrasings(answers):
             over = [one["verbal minus accuracy"] for one in kept]
             assert row["mean verbal minus accuracy"] == pytest.approx(np.mean(over))
             assert row["cells overconfident"] == pytest.approx(np.mean(np.array(over) > 0))
-    for row in shown(made_of(answers, "phrasings")):
+    for row in made_of(answers, "phrasings").rows():
         one, two = (cell(answers, name, row["model"], row["prompt"]) for name in ("decimal", "percentage"))
         for name in ("parse rate", "verbal ECE", "verbal minus accuracy"):
             assert row[f"{name}, first"] == pytest.approx(one[name])
@@ -224,7 +220,7 @@ def accuracies(answers, model, evaluator="answer_markers"):
 def test_spread_without_and_with_what_the_paper_leaves_out(answers):
     made = made_of(answers, "spreads")
     assert made.columns[:9] == ("data set", "model", "size (billions)", *PROMPTS)
-    for row, size in zip(shown(made), (1, 3, 8), strict=True):
+    for row, size in zip(made.rows(), (1, 3, 8), strict=True):
         each = accuracies(answers, row["model"])
         assert row["size (billions)"] == size
         assert {prompt: row[prompt] for prompt in PROMPTS} == pytest.approx(each)
@@ -239,14 +235,14 @@ def spread_of(each, prompts):
 
 
 def test_size_and_spread_are_correlated_by_rank(answers):
-    for row in shown(made_of(answers, "size-and-spread")):
+    for row in made_of(answers, "size-and-spread").rows():
         kept = PAPER if row["prompts"] == "paper" else PROMPTS
         spread = [spread_of(accuracies(answers, model), kept) for model in MODELS]
         assert row["ρ"] == pytest.approx(stats.spearmanr([1, 3, 8], spread).statistic)
 
 
 def test_repairs_and_the_paired_drop(answers):
-    for row in shown(made_of(answers, "repairs")):
+    for row in made_of(answers, "repairs").rows():
         first = accuracies(answers, row["model"], "first_character")
         second = accuracies(answers, row["model"])
         prompt = row["prompt"]
@@ -263,14 +259,6 @@ def test_repairs_and_the_paired_drop(answers):
             assert row["recovered by answer_markers"] == pytest.approx(expected)
         elif row["mean of the four"] - first[prompt] < 0.01:
             assert row["recovered by answer_markers"] is None  # the suspect rule lost nothing
-
-
-def test_reliability_of_stated_over_token_confidence(answers):
-    frame = part(answers, "decimal", "small", "original")
-    (one,) = reliability_tables.reliability(frame)
-    known = frame.filter(pl.col("confidence").is_not_null())
-    assert (one["confidence"], one["n"]) == (pytest.approx(0.8), known.height)
-    assert one["right"] == pytest.approx(right(known).mean())
 
 
 def test_the_curve_of_token_confidence_bin_by_bin(answers):
@@ -290,17 +278,6 @@ def test_the_curve_of_token_confidence_bin_by_bin(answers):
             assert [one["right_low"], one["right_high"]] == pytest.approx([middle - half, middle + half])
 
 
-@pytest.mark.long
-def test_figures_name_the_models(answers, tmp_path):
-    for number in "1234":
-        kind = catalogue.figure_of(f"karmakar-2026:{number}")
-        made = catalogue.kind_of(kind.table).make(answers) if kind.table else None
-        panels = getattr(paper_figures, kind.draw)(kind, answers, made.rows() if made else ())
-        chart, _ = panels.page(720, None, 1)
-        assert all(model in str(chart) for model in MODELS)
-        paper_figures.save(chart, tmp_path / "drawn.svg")
-
-
 def shifts(answers, prompt):
     """How far normalising moves ECE of each model at a prompt."""
     found = []
@@ -312,7 +289,7 @@ def shifts(answers, prompt):
 
 
 def test_what_normalising_moves_by_prompt(answers):
-    rows = {row["prompt"]: row for row in shown(made_of(answers, "ece-shifts"))}
+    rows = {row["prompt"]: row for row in made_of(answers, "ece-shifts").rows()}
     assert list(rows) == [*PROMPTS, "all cells"]
     for prompt, row in rows.items():
         some = PROMPTS if prompt == "all cells" else (prompt,)
@@ -327,14 +304,14 @@ def test_what_normalising_moves_by_prompt(answers):
 
 
 def test_labels_among_the_likeliest_tokens(answers):
-    (row,) = shown(made_of(answers, "coverage"))
+    (row,) = made_of(answers, "coverage").rows()
     assert row["cells with full coverage"] == f"0 / {len(MODELS) * len(PROMPTS)}"
     assert row["answers with full coverage"] == pytest.approx(0.75)
 
 
 def test_overconfidence_of_each_model_by_phrasing(answers):
     names = ("verbal minus accuracy", "verbal minus token", "ECE gap")
-    for row in shown(made_of(answers, "phrasing-means")):
+    for row in made_of(answers, "phrasing-means").rows():
         each = [cell(answers, row["phrasing"], row["model"], prompt) for prompt in PAPER]
         kept = [one for one in each if one["parse rate"] >= 0.8]
         assert row["prompts kept"] == len(kept)
@@ -350,21 +327,6 @@ def test_repairs_as_the_paper_prints_them(answers):
     assert [row["model"] for row in rows] == [*MODELS, ""]
     for head in ("mean of the others", "answer_markers", "first_character"):
         assert rows[-1][head] == pytest.approx(np.mean([row[head] for row in rows[:-1]]))
-
-
-@pytest.mark.long
-def test_each_printed_table_has_its_rows(answers):
-    for name, count in {
-        "spreads": 1,
-        "verbal": 2,
-        "thresholds": 1,
-        "verbal-pooled": 1,
-        "phrasing-means": 1,
-    }.items():
-        kind = catalogue.kind_of(name)
-        made = kind.printed(kind.make(answers))
-        assert len(made) == count
-        assert all(one.table.rows and one.as_("latex") for one in made)
 
 
 def test_what_these_answers_lack_is_a_reason_and_a_wrong_option_an_error(answers):

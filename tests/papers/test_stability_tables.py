@@ -10,8 +10,7 @@ from tests.papers.planted import alpha, alphas, asked, by_rows, chance, grid, it
 from quaver import import_annotations
 from quaver.collect.run.progress import Price
 from quaver.core.seeds import derive
-from quaver.papers import catalogue, figure, printed, stability_tables, table
-from quaver.papers.paper_answers import NOTHING
+from quaver.papers import catalogue, printed, stability_tables, table
 
 STUDY = """\
 name: sides
@@ -274,17 +273,6 @@ def test_subsamples_are_the_seeded_draws(study):
                 assert ends == pytest.approx(np.percentile(drawn, [2.5, 97.5]))
 
 
-def test_subsamples_lie_about_the_whole(study):
-    made = tabled(study, "subsamples")
-    for model in ("one", "two"):
-        own = [row for row in made if (row["model"], row["prompts"]) == (model, "intra")]
-        assert [row["share of items"] for row in own] == ["0.02", "0.05", "0.1", "0.25", "0.5", "0.75"]
-        whole = alpha(repeats(study, model, -1))
-        assert [row["mean PSS"] for row in own[-2:]] == pytest.approx([whole] * 2, abs=0.05)
-        half, last = (row["middle 95% high"] - row["middle 95% low"] for row in own[-2:])
-        assert last < half
-
-
 def test_two_models(study):
     (row,) = tabled(study, "models")
     one, two = repeats(study, "one"), repeats(study, "two")
@@ -314,30 +302,6 @@ def test_poor_prompts_with_their_words_worst_first(study):
         assert row["α with the original"] == pytest.approx(np.mean(each))
 
 
-def test_no_text_breaks_a_format(study):
-    made = table(study, "poor-prompts")
-    assert any("<b>side</b>" in row["prompt"] for row in made.rows())
-    shown = made.as_("markdown")
-    assert "<b>" not in shown
-    line = next(one for one in shown.splitlines() if "side&#60;" in one)
-    assert line.replace("\\|", "").count("|") == len(made.columns) + 1
-    latex = made.as_("latex")
-    assert (
-        r"=What, \textless{}b\textgreater{}side\textless{}/b\textgreater{} \textbar{} is\_this \& 100\%?"
-        in latex
-    )
-    assert "'=What" in made.as_("csv")
-    assert "\n\"'=What" in made.as_("csv").replace("sides,one,5,", "\n").replace("sides,two,5,", "\n")
-
-
-def test_costs_are_the_ledgers(study):
-    assert [(row["model"], row["calls"]) for row in tabled(study, "costs")] == [
-        ("one", 24 * (6 + 5 * 2)),
-        ("two", 24 * (6 + 5 * 2)),
-        (NOTHING, 2 * 24 * (6 + 5 * 2)),
-    ]
-
-
 TOKENS = {"prompt_tokens": 2000, "cached_tokens": 0, "completion_tokens": 500}
 SPENT = {"model": "one", "paraphrases": False, "calls": 400, **TOKENS, "money": 3.0}
 
@@ -359,9 +323,3 @@ def test_costs_of_a_part_of_the_items():
     assert [row[name] for name in ("input cost", "output cost", "total cost")] == [1.5, 1.5, 3.0]
     assert [row[name] for name in ("2%", "5%", "10%", "25%", "50%", "75%")] == [8, 20, 40, 100, 200, 300]
     assert total["25%"] == 0.75
-
-
-@pytest.mark.parametrize("number", ["1", "2", "3", "B.1", "B.2", "B.3", "B.4"])
-def test_the_curves_are_drawn_for_each_model(study, number):
-    text = str(figure(study, f"barrie-2025:{number}", width=360).to_dict(validate=False))
-    assert all(f"sides, {model}" in text for model in ("one", "two"))

@@ -9,7 +9,7 @@ import pytest
 
 from quaver.agreement import krippendorff_alpha
 from quaver.design.paraphrase.pegasus import Pegasus
-from quaver.errors import ItemError, MissingKey, QuaverError, StoreError, UnknownName
+from quaver.errors import ItemError, QuaverError, StoreError, UnknownName
 from quaver.promptstability import PromptStabilityAnalysis, get_api_key, load_example_data
 
 KA = ["ka_mean", "ka_lower", "ka_upper"]
@@ -186,14 +186,6 @@ def test_pegasus_is_sampled_at_promptstabilitys_temperatures(monkeypatch):
     )
 
 
-@SURFACE
-def test_prompts_are_printed_where_asked(capsys):
-    psa = analysis(paraphraser=lambda text, count, temperature: [f"{text} {n}" for n in range(count)])
-    psa.inter_pss("Odd?", None, 2, [1.0], print_prompts=True)
-    assert capsys.readouterr().out == "Unique prompts:\nOdd?\nOdd? 0\nOdd? 1\n"
-    assert psa.paraphrases["prompt"].tolist() == ["Odd?", "Odd? 0", "Odd? 1"]
-
-
 def test_a_call_that_failed_goes_on_where_it_stopped():
     asked = []
 
@@ -209,11 +201,6 @@ def test_a_call_that_failed_goes_on_where_it_stopped():
     _, frame = psa.intra_pss("Which?", iterations=2)
     assert len(asked) == 2 * len(TEXTS) + 1
     assert frame["annotation"].tolist() == [text[-1] for text in TEXTS] * 2
-
-
-def test_calls_side_by_side_keep_their_order():
-    psa = PromptStabilityAnalysis(lambda text, prompt: text, TEXTS, concurrency=4)
-    assert psa.intra_pss("Echo.", iterations=2)[1]["annotation"].tolist() == TEXTS * 2
 
 
 def test_labels_that_are_missing_do_not_count_and_a_score_that_is_undefined_says_why():
@@ -282,14 +269,6 @@ def test_what_is_wrong_is_named_before_anything_is_asked(wrong, error, where):
     with pytest.raises(error) as caught:
         wrong()
     assert caught.value.where == where
-
-
-def test_keys_come_from_the_environment(monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "planted")
-    assert get_api_key() == "planted"
-    monkeypatch.delenv("MISTRAL_API_KEY", raising=False)
-    with pytest.raises(MissingKey, match="mistral"):
-        get_api_key("mistral")
 
 
 def test_the_example_data_have_promptstabilitys_columns():
