@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from math import isfinite
 from typing import Any, Final
 
@@ -116,6 +117,37 @@ def lineages(labels: LabelSet) -> dict[str, tuple[str, ...]]:
             line.insert(0, parent)
         lines[code] = tuple(line)
     return lines
+
+
+def tree_of(labels: LabelSet) -> LabelSet:
+    """The labels and the headings under which they fall, each before what falls under it.
+
+    >>> tree_of(LabelSet((Label("trial", "trial", parent="Justice"), Label("powers", "powers")))).codes
+    ('Justice', 'trial', 'powers')
+    """
+    own = {label.code: label for label in labels.labels}
+    codes = dict.fromkeys(chain.from_iterable(lineages(labels).values()))
+    return replace(labels, labels=tuple(own.get(code, Label(code, code)) for code in codes))
+
+
+def falling_under(labels: LabelSet) -> dict[str, list[str]]:
+    """What falls under each label or heading, by code; the top level under none.
+
+    >>> falling_under(LabelSet((Label("trial", "trial", parent="Justice"), Label("powers", "powers"))))
+    {'': ['Justice', 'powers'], 'Justice': ['trial']}
+    """
+    children: dict[str, list[str]] = {"": []}
+    for label in tree_of(labels).labels:
+        children.setdefault(label.parent, []).append(label.code)
+    return children
+
+
+def offered(labels: LabelSet, variant: Variant) -> LabelSet:
+    """The labels that a prompt offers: all of them, or those of one level of a tree."""
+    own = {label.code for label in labels.labels}
+    if not variant.answers or own <= variant.answers.keys():
+        return labels
+    return replace(labels, labels=tuple(one for one in tree_of(labels).labels if one.code in variant.answers))
 
 
 NO_LABELS: Final = "[]"

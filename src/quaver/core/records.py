@@ -136,6 +136,8 @@ class Variant:
         postfix: The format of the answer, which no paraphrase touches.
         answers: What the model should write for each label, by label code, in the order in which the
             prompt shows the labels.
+        below: The same for the labels that further calls offer, where the levels of a tree are asked one by
+            one.
         explains: Whether the prompt also asks for an explanation.
         output: What the prompt asks for: one label, or a score from 0 to 1 for each; of a field of which
             several labels may apply, all that do; of one whose values are numbers, a number.
@@ -173,6 +175,7 @@ class Variant:
     pictures: tuple[str, ...] = ()
     covariates: Mapping[str, str | float | bool] = field(default_factory=dict)
     origin: Mapping[str, Any] = field(default_factory=dict)
+    below: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ from quaver.core.annotations import (
     tokens_of,
 )
 from quaver.core.calls import Response
-from quaver.core.label_values import fields_in, quotes
+from quaver.core.label_values import fields_in, offered, quotes
 from quaver.core.records import Condition, Decoding, Item, LabelSet, Reading, Variant
 from quaver.errors import SpecError, StoreError
 from quaver.score.parsing.evaluator import Answer, Evaluator, Reader, readers_of
@@ -223,13 +223,14 @@ class Annotator:
         places = {name: index for index, name in enumerate(variants)}
         self._variant = np.array([places[condition.variant] for condition in conditions], np.intp)
         self._follow_ups = [condition.follow_up for condition in conditions]
-        forms = [forms_of(labels, variant) for variant in variants.values()]
+        shown = [(offered(labels, variant), variant) for variant in variants.values()]
+        forms = [forms_of(*each) for each in shown]
         # Evaluators that are shown the same, by follow-up: their readings, and the name and field of each.
         self._groups: dict[str, list[tuple[DistinctReadings, Sequence[tuple[str, int]]]]] = defaultdict(list)
         together: dict[tuple[str, str], list[tuple[str, int, list[Reader]]]] = defaultdict(list)
         for name, evaluator in evaluators.items():
             reads = reads_of(evaluator)
-            by_variant = [readers_of(evaluator, labels, variant) for variant in variants.values()]
+            by_variant = [readers_of(evaluator, *each) for each in shown]
             # One that reads pairs sets marks of its own, and comes last.
             alike = f"~{name}" if reads == "pair" else reads
             for field in range(len(self._codes)):

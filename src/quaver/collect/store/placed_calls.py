@@ -6,13 +6,14 @@ study changes: a response that fits the new study is found by its key.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from quaver.collect.store.database import Database
 from quaver.collect.store.response_tables import PLACE, WRITTEN
-from quaver.core.calls import UNFOLLOWED, Call
+from quaver.core.calls import UNFOLLOWED, Call, Response
 from quaver.core.records import Condition
 
 
@@ -52,11 +53,7 @@ class Calls:
             self._database.insert_many(PLACE, calls)
             self._database.db.execute("INSERT OR REPLACE INTO meta VALUES ('study', ?)", (fingerprint,))
 
-    def unfollowed(self, *, errors: bool = True) -> int:
-        """How many follow-ups cannot be asked because there is no answer to quote."""
-        return self._unfollowed(errors).total()
-
-    def _unfollowed(self, errors: bool) -> Counter[str]:
+    def unfollowed(self, *, errors: bool = True) -> Counter[str]:
         """How many follow-ups of each model cannot be asked, as no answer can be quoted."""
         finishes = [finish for finish in UNFOLLOWED if errors or finish != "error"]
         # Written out, because SQLite uses a partial index only for a literal.
@@ -65,20 +62,19 @@ class Calls:
         )
         sql = f"""
             SELECT f.model, sum(f.n) FROM ({ended}) r JOIN calls a ON a.response = r.id JOIN (
-                SELECT parent, model, count(*) AS n FROM conditions WHERE parent IS NOT NULL GROUP BY parent
+                SELECT f.parent, f.model, count(*) AS n FROM conditions f
+                JOIN conditions p ON p.position = f.parent AND p.variant = f.variant GROUP BY f.parent
             ) f ON f.parent = a.condition GROUP BY f.model"""
         return Counter(dict(self._database.rows(sql) if has_quoting_follow_ups(self._database.db) else ()))
 
-    def unfinished(self, *, errors: bool = True) -> set[str]:
-        """The models with calls that can be asked and have no response yet."""
-        but = "" if errors else "JOIN responses r ON r.id = a.response AND r.finish != 'error'"
-        placed = f"calls a JOIN conditions c ON c.position = a.condition {but}"
-        answered = f"SELECT c.model, count(*) FROM {placed}"
-        wanted = "SELECT model, sum(repeats) * (SELECT count(*) FROM items) FROM conditions"
-        left = Counter(dict(self._database.rows(f"{wanted} GROUP BY model")))
-        left.subtract(dict(self._database.rows(f"{answered} GROUP BY c.model")))
-        left.subtract(self._unfollowed(errors))
-        return {model for model, calls in left.items() if calls > 0}
+    def said(self, conditions: Sequence[int], *, errors: bool = True) -> Iterator[tuple[int, Response, int]]:
+        """What the answers to some conditions say: each condition and answer once, and how often it came."""
+        but = "" if errors else "AND r.finish != 'error'"
+        sql = f"""SELECT a.condition, r.text, r.finish, r.error, nullif(r.thinking, '') IS NOT NULL, count(*)
+            FROM calls a JOIN responses r ON r.id = a.response
+            WHERE a.condition IN (SELECT value FROM json_each(?)) {but} GROUP BY 1, 2, 3, 4, 5"""
+        for condition, text, finish, error, thought, n in self._database.rows(sql, (json.dumps(conditions),)):
+            yield condition, Response(text, finish, error, "…" if thought else None), n
 
     def answered(self, *, errors: bool = True) -> int:
         """How many calls of the current study have a response."""

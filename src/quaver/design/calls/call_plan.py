@@ -26,10 +26,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quaver.core.calls import UNFOLLOWED, Call, Message, Prompt, Request, Response, constructor
-from quaver.core.records import Condition, Decoding, Variant
+from quaver.core.records import Condition, Decoding
 from quaver.core.variant_display import terms_of
 from quaver.design.calls.experiment import Experiment
-from quaver.design.prompts.follow_ups import FollowUp
 from quaver.design.prompts.rendering import PromptWriter
 
 _number = struct.Struct("<I").pack
@@ -81,6 +80,9 @@ def request_keys(
 Stored = Callable[[Sequence[bytes]], Mapping[bytes, Response]]
 """Says which of some keys are answered, and with what."""
 
+LabelOf = Callable[[str, Response], str | None]
+"""Finds the label in an answer to a variant, by its name; None where there is none."""
+
 _CALL, _REQUEST = constructor(Call), constructor(Request)
 
 CHUNK = 512
@@ -97,6 +99,7 @@ class Plan:
             that wants more gets as many.
         occasion: When the calls are asked, where the same ones are asked again on purpose; their keys and
             seeds are then those of this occasion.
+        label_of: Reads an answer to a variant, where labels are asked for level by level.
 
     Attributes:
         order: The prompts in the order of work.
@@ -109,8 +112,9 @@ class Plan:
         identities: Mapping[str, str],
         most_logprobs: Mapping[str, int] = MappingProxyType({}),
         occasion: str = "",
+        label_of: LabelOf | None = None,
     ) -> None:
-        self.occasion = occasion
+        self.occasion, self._label_of = occasion, label_of
         self.experiment = experiment.in_parts
         self.whole = replace(self.experiment, items=experiment.items)
         self.identities = identities
@@ -137,47 +141,69 @@ class Plan:
     def _unanswered(self, model: str, stored: Stored) -> Iterator[Request]:
         requests = self._all_requests(model)
         while chunk := list(islice(requests, CHUNK)):
-            done = stored([call.key for request in chunk for call in request.calls])
-            if not done:
-                yield from chunk
-                continue
-            next_ones = self._following_stored(chunk, done)
-            done_next = (
-                stored([call.key for next_one in next_ones for call in next_one.calls]) if next_ones else {}
-            )
-            for request in chunk:
-                yield from without(request, done)
-            for request in next_ones:
-                yield from without(request, done_next)
+            for some, done in self._one_after_another(chunk, stored):
+                for request in some:
+                    yield from without(request, done) if done else (request,)
 
     def calls(self, model: str, stored: Stored) -> Iterator[Call]:
         """A model's calls whose keys are known: a follow-up's is, once the answer it quotes is stored."""
         requests = self._all_requests(model)
         while chunk := list(islice(requests, CHUNK)):
-            calls = [call for request in chunk for call in request.calls]
-            yield from calls
-            done = stored([call.key for call in calls])
-            for request in self._following_stored(chunk, done):
-                yield from request.calls
+            for some, _ in self._one_after_another(chunk, stored):
+                yield from (call for request in some for call in request.calls)
 
     def following(self, request: Request, responses: Sequence[Response]) -> list[Request]:
         """The follow-ups that quote these answers; an error has none."""
         requests = []
-        for cell in self._quoting.get(request.calls[0].condition, ()):
-            follow_up = self.experiment.follow_ups[cell.condition.follow_up]
-            for call, response in zip(request.calls, responses, strict=True):
-                if response.finish not in UNFOLLOWED:
-                    requests.append(cell.quoting(follow_up, request, call, response.text))
+        for call, response in zip(request.calls, responses, strict=True):
+            for cell in self._next(call.condition, response):
+                follow_up = self.experiment.follow_ups.get(cell.condition.follow_up)
+                if follow_up is None:
+                    writer, item = self._writers[cell.condition.variant], self.experiment.items[call.item]
+                    prompt = writer.write(item, writer.text(item))
+                    requests.append(cell.quoting(prompt, prompt.messages, call))
+                    continue
+                added, prompt = follow_up.messages((), response.text), request.prompt
+                prompt = prompt._replace(messages=_with(prompt.messages, added))
+                requests.append(cell.quoting(prompt, added, call))
         return requests
 
-    def _following_stored(self, requests: Iterable[Request], done: Mapping[bytes, Response]) -> list[Request]:
-        """The follow-ups of these requests' stored answers."""
-        followed = []
-        for request in requests:
-            known = tuple(call for call in request.calls if call.key in done)
-            if known and known[0].condition in self._quoting:
-                followed += self.following(request.part(known), [done[call.key] for call in known])
-        return followed
+    def _next(self, position: int, response: Response) -> list[_Cell]:
+        """The conditions that follow an answer; where levels are asked one by one, that of its label."""
+        cells = [] if response.finish in UNFOLLOWED else self._quoting.get(position, [])
+        if not cells or self._label_of is None:
+            return cells
+        label = self._label_of(self.experiment.conditions[position].variant, response)
+        return [cell for cell in cells if cell.condition.follow_up == label]
+
+    @property
+    def has_following(self) -> bool:
+        """Whether some calls are known only once another one is answered."""
+        return bool(self._quoting)
+
+    def lost(self, position: int, response: Response) -> int:
+        """How many of the calls about levels below an answer there will not be."""
+        below = self.experiment.levels_below
+        next_ones = self._next(position, response) if below[position] else []
+        return below[position] - sum(1 + below[cell.position] for cell in next_ones)
+
+    @cached_property
+    def _writers(self) -> dict[str, PromptWriter]:
+        labels = self.experiment.labels
+        return {variant.id: PromptWriter(variant, labels) for variant in self.experiment.below}
+
+    def _one_after_another(
+        self, requests: list[Request], stored: Stored
+    ) -> Iterator[tuple[list[Request], Mapping[bytes, Response]]]:
+        """Requests with what is stored of them, then those that follow, and so on."""
+        while requests:
+            done = stored([call.key for request in requests for call in request.calls])
+            yield requests, done
+            before, requests = requests, []
+            for request in before if done else ():
+                known = tuple(call for call in request.calls if call.key in done)
+                if known and known[0].condition in self._quoting:
+                    requests += self.following(request.part(known), [done[call.key] for call in known])
 
     @cached_property
     def _quoting(self) -> dict[int, list[_Cell]]:
@@ -195,9 +221,8 @@ class Plan:
 
     def _asked(self, condition: Condition) -> tuple[Decoding, tuple[str, ...], str]:
         """How a condition's calls are asked: decoding, allowed answers, JSON schema."""
-        variant, decoding = self._variants[condition.variant], self._decoding(condition)
-        if condition.follow_up:
-            follow_up = self.experiment.follow_ups[condition.follow_up]
+        variant, decoding = self.experiment.every_variant[condition.variant], self._decoding(condition)
+        if follow_up := self.experiment.follow_ups.get(condition.follow_up):
             return decoding, follow_up.choices(self.experiment.labels, variant), ""
         is_held = decoding.constraint == "labels" and not variant.schema
         return decoding, tuple(variant.answers.values()) if is_held else (), variant.schema
@@ -209,13 +234,9 @@ class Plan:
         shared = condition_hash(identity, self.terms[position], twins_before, self.occasion)
         return _Cell(condition, position, *self._asked(condition), shared)
 
-    @cached_property
-    def _variants(self) -> dict[str, Variant]:
-        return {variant.id: variant for variant in self.experiment.variants}
-
     def _decoding(self, condition: Condition) -> Decoding:
         decoding = self.experiment.decoding(condition)
-        if not condition.follow_up:
+        if condition.follow_up not in self.experiment.follow_ups:
             return decoding
         most = self.most_logprobs.get(condition.model, 0)
         return replace(decoding, name=condition.follow_up, logprobs=min(decoding.logprobs, most))
@@ -265,16 +286,14 @@ class _Cell(NamedTuple):
         calls = [_CALL((key, position, item, repeat, None)) for repeat, key in enumerate(keys)]
         return _REQUEST((condition.model, prompt, decoding, choices, _seed(asked), tuple(calls), schema))
 
-    def quoting(self, follow_up: FollowUp, followed: Request, call: Call, answer: str) -> Request:
-        """The request of a follow-up that quotes an answer."""
-        added = follow_up.messages((), answer)
+    def quoting(self, prompt: Prompt, added: Sequence[Message], call: Call) -> Request:
+        """The request of a call that follows an answer; its key covers what it adds to that."""
         state = self.shared.copy()
         state.update(b"".join([_bytes(*message) for message in added]))
         state.update(call.key)
         key = state.digest()
-        prompt = followed.prompt._replace(messages=_with(followed.prompt.messages, added))
         calls = (Call(key, self.position, call.item, call.repeat, call.key),)
-        return Request(followed.model, prompt, self.decoding, self.choices, _seed(key), calls)
+        return Request(self.condition.model, prompt, self.decoding, self.choices, _seed(key), calls)
 
 
 def _seed(key: bytes) -> int:

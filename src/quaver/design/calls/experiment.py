@@ -9,9 +9,10 @@ from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 
-from quaver.core.label_values import Codebook
+from quaver.core.label_values import Codebook, tree_of
 from quaver.core.records import SPLIT, Condition, Decoding, Item, LabelSet, Variant
 from quaver.core.seeds import derive
+from quaver.design.calls.label_levels import ONE_BY_ONE, beginning_at_top, note_on_levels, with_levels
 from quaver.design.calls.variant_crossing import (
     check_constraints,
     check_shown,
@@ -49,6 +50,7 @@ class Experiment:
         follow_ups: The follow-ups by name.
         prompt: The study file's own prompt; None where there is none.
         cut: The column of which long texts are asked about in parts, or an empty string.
+        below: The variants of calls that follow an answer level by level; none before it is `in_parts`.
     """
 
     labels: LabelSet
@@ -60,16 +62,45 @@ class Experiment:
     follow_ups: Mapping[str, FollowUp] = field(default_factory=dict)
     prompt: Variant | None = None
     cut: str = ""
+    below: Sequence[Variant] = ()
 
     @property
     def calls(self) -> int:
-        """How many calls the whole design takes."""
-        return len(self.in_parts.items) * sum(condition.repeats for condition in self.in_parts.conditions)
+        """How many calls the whole design takes; where the next level is asked for, at most."""
+        asked = self.in_parts
+        return sum(map(asked.calls_of, range(len(asked.conditions))))
+
+    def calls_of(self, position: int) -> int:
+        """How many calls a condition that is asked takes, at most, with those of the levels below.
+
+        Those of a level are counted with the top: an answer is followed by the call of one label alone.
+        """
+        condition = self.conditions[position]
+        if self.is_level(condition):
+            return 0
+        return len(self.items) * condition.repeats * (1 + self.levels_below[position])
+
+    def is_level(self, condition: Condition) -> bool:
+        """Whether a condition that is asked offers what falls under the label that it follows."""
+        return condition.parent is not None and condition.follow_up not in self.follow_ups
+
+    @cached_property
+    def levels_below(self) -> list[int]:
+        """How many calls one after the other may follow an answer of each condition that is asked."""
+        below = [0] * len(self.conditions)
+        for position, condition in [*enumerate(self.conditions)][::-1]:
+            if condition.parent is not None and self.is_level(condition):
+                below[condition.parent] = max(below[condition.parent], 1 + below[position])
+        return below
 
     @cached_property
     def in_parts(self) -> Experiment:
-        """The design as it is asked: in the place of each long text its parts, of all splits together."""
-        if not self.splits and not any(item.parts for item in self.items):
+        """The design as it is asked: in the place of each long text its parts, of all splits together.
+
+        Where the levels of a tree are asked one by one, with the conditions of those below the top.
+        """
+        is_cut = self.splits or any(item.parts for item in self.items)
+        if not is_cut and not any(variant.below for variant in self.variants):
             return self
         items = [part for item in self.items for part in parts_of(item, self.cut)]
         variants = {}
@@ -77,8 +108,9 @@ class Experiment:
             _, name = self.splits.get(variant.id, (0, variant.id))
             factors = {factor: level for factor, level in variant.factors.items() if factor != SPLIT}
             variants[name] = replace(variant, id=name, factors=factors)
-        conditions = [*dict.fromkeys(self.asked)]
-        return replace(self, items=items, variants=[*variants.values()], conditions=conditions)
+        asked = [*variants.values()]
+        below, conditions = with_levels(asked, [*dict.fromkeys(self.asked)], self.labels)
+        return replace(self, items=items, variants=asked, conditions=conditions, below=below)
 
     @cached_property
     def splits(self) -> dict[str, tuple[int, str]]:
@@ -116,8 +148,8 @@ class Experiment:
 
     def decoding(self, condition: Condition) -> Decoding:
         """The decoding of a condition's calls."""
-        variant = self._variants[condition.variant]
-        if condition.follow_up:
+        variant = self.every_variant[condition.variant]
+        if condition.follow_up in self.follow_ups:
             return self.follow_ups[condition.follow_up].decoding(variant)
         decoding = self.decodings[condition.decoding]
         return decoding if variant.max_tokens is None else replace(decoding, max_tokens=variant.max_tokens)
@@ -135,8 +167,19 @@ class Experiment:
         return state.hexdigest()
 
     @cached_property
-    def _variants(self) -> dict[str, Variant]:
-        return {variant.id: variant for variant in self.variants}
+    def tops(self) -> dict[str, tuple[str, str]]:
+        """For each variant that is asked that of the top level, and the label that it follows, if any."""
+        return {
+            one.variant: (one.variant.removesuffix(f" / {one.follow_up}"), one.follow_up)
+            if self.is_level(one)
+            else (one.variant, "")
+            for one in self.conditions
+        }
+
+    @cached_property
+    def every_variant(self) -> dict[str, Variant]:
+        """The variants by their names, with those of calls that follow an answer."""
+        return {variant.id: variant for variant in (*self.variants, *self.below)}
 
 
 def split_of(variant: Variant) -> int | None:
@@ -157,10 +200,16 @@ def resolve(
     for item in items if labels.options else ():
         options_of(item, labels)
     check_spec_syntax(spec, source)
-    prompt, texts = prompt_of(spec, labels), tuple(spec.items.text.values())
-    shown = LabelSet(()) if isinstance(labels, Codebook) else labels  # families change no field's labels
+    by_level = spec.task.levels == ONE_BY_ONE
+    named = tree_of(labels) if by_level else labels
+    prompt, texts = prompt_of(spec, named), tuple(spec.items.text.values())
+    shown = LabelSet(()) if isinstance(named, Codebook) else named  # families change no field's labels
     context = PromptContext(prompt, shown, spec.seed, spare, source.home, items, texts, keeper)
     variants, notes = variants_of(spec, context, source)
+    if by_level:
+        variants = beginning_at_top(variants, prompt, labels, source)
+        (prompt,) = beginning_at_top([prompt], prompt, labels, source)
+        notes.append(note_on_levels(labels))
     notes = [*notes, *notes_on_gold(spec.items, items), *notes_on_media(items)]
     split, cut = spec.items.split, ""
     if split is not None:

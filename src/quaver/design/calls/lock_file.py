@@ -158,7 +158,8 @@ def _parts(variant: Variant) -> dict[str, Any]:
     """A variant's parts; of its examples only id and gold label, since the prompt shows them."""
     shown = [{"id": item.id, "gold": item.gold} for item in variant.examples]
     parts = {field.name: getattr(variant, field.name) for field in fields(variant)}
-    return {name: value for name, value in parts.items() if name != "pictures" or value} | {"examples": shown}
+    some = {name: value for name, value in parts.items() if name not in ("pictures", "below") or value}
+    return some | {"examples": shown}
 
 
 def _ordered(variant: Variant) -> dict[str, Any]:
@@ -168,6 +169,7 @@ def _ordered(variant: Variant) -> dict[str, Any]:
     """
     shown = [[item.id, item.gold, dict(item.fields)] for item in variant.examples]
     parts = _parts(variant) | {"answers": list(variant.answers.items()), "examples": shown}
+    parts |= {"below": list(variant.below.items())} if variant.below else {}
     return {name: value for name, value in parts.items() if name not in ("origin", "covariates", "score_of")}
 
 

@@ -114,7 +114,8 @@ def check_constraints(
     for condition in conditions:
         variant, decoding = known[condition.variant], spec.decoding[condition.decoding]
         for index, stop in enumerate(decoding.stop):
-            if cut := next((answer for answer in variant.answers.values() if stop in answer), None):
+            answers = (*variant.answers.values(), *variant.below.values())
+            if cut := next((answer for answer in answers if stop in answer), None):
                 raise SpecError(
                     "an answer could never be given in full",
                     where=source.where("decoding", condition.decoding, "stop", index),

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any, Final
 
 from quaver.core.calls import Message, Prompt
-from quaver.core.label_values import Codebook, TaskField, lineages
+from quaver.core.label_values import Codebook, TaskField, lineages, offered
 from quaver.core.media import Medium
 from quaver.core.records import Item, Label, LabelSet, Variant
 from quaver.design.items.answer_options import Listed, options_of
@@ -43,7 +43,7 @@ class PromptWriter:
 
     def __init__(self, variant: Variant, labels: LabelSet) -> None:
         self._variant = variant
-        self._labels = labels
+        self._labels = labels = offered(labels, variant)
         shown = [(labels.codes.index(code), answer) for code, answer in variant.answers.items()]
         self._shown = tuple(shown)
         self._fixed: dict[str, Any] = {

@@ -8,7 +8,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from quaver.core.column_names import column_of
+from quaver.core.label_values import falling_under
 from quaver.core.labels import TOLD_APART, indistinct_labels, shown
+from quaver.core.records import OF_SETS
 from quaver.design.spec.items_spec import ItemsSpec
 from quaver.design.spec.models_spec import (
     GRID_SETTINGS,
@@ -275,6 +277,27 @@ class StudySpec(Part):
         for place, (value, why) in refused.items():
             if value:
                 raise PlacedError(f"a task with fields cannot have this: {why}", *place)
+        return self
+
+    @model_validator(mode="after")
+    def _levels_fit(self) -> StudySpec:
+        """Refuse what does not go with labels that are asked for level by level."""
+        task, fix = self.task, "leave it out, or write `levels: at once`"
+        refused = {
+            ("task", "fields"): task.fields,
+            ("task", "options"): task.options,
+            ("task", "level"): task.level in OF_SETS,
+            ("annotations",): self.annotations,
+            ("follow_ups",): self.follow_ups,
+            ("evaluators",): self.evaluators[1:],
+        }
+        for place, given in refused.items() if task.levels == "one by one" else ():
+            if given:
+                raise PlacedError("labels that are asked for level by level go without this", *place, fix=fix)
+        children = falling_under(task.label_set()) if task.levels == "one by one" else {}
+        if children and (len(children) == 1 or min(map(len, children.values())) == 1):
+            problem, expected = "each level needs labels to choose from", "two or more under each parent"
+            raise PlacedError(problem, "task", "labels", expected=expected, fix="write `levels: at once`")
         return self
 
     @model_validator(mode="after")

@@ -292,6 +292,10 @@ class TaskSpec(LabelledSpec):
                 raise PlacedError(f"the quotes of the field {name!r} stand under this name", key)
         return fields
 
+    levels: Literal["at once", "one by one"] = "at once"
+    """Of labels with parents: `at once` offers all of them in one prompt; `one by one` first offers those of
+    the top level, then in a further call those that fall under the answer, and so on."""
+
     options: tuple[Name, ...] = Field((), json_schema_extra={"type": ["string", "array"]})
     """Multiple choice: the columns of an item's own options, in the labels' order; one for each label, or one
     that holds a list. Templates write them with {{ options }}."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
@@ -14,11 +16,12 @@ import polars as pl
 
 from quaver.collect.store.response_store import Store
 from quaver.core.annotations import ANNOTATION_COLUMNS, EVIDENCE_COLUMNS, FIELD, GOLD_COLUMNS, misfit
-from quaver.core.label_values import NO_LABELS, TaskField, fields_in, quotes
+from quaver.core.label_values import NO_LABELS, TaskField, falling_under, fields_in, quotes
 from quaver.core.number_format import enumeration, text_of
 from quaver.core.records import OF_SETS, SPLIT, Item
 from quaver.core.replaced_file import replacing
 from quaver.design.calls.experiment import Experiment
+from quaver.design.calls.label_levels import deepest_label
 from quaver.design.items.item_labels import marked_spans
 from quaver.design.items.text_parts import joined_label, joins_of, parts_of
 from quaver.design.prompts.rendering import PromptWriter
@@ -109,7 +112,9 @@ def joined(study: StudySource, frame: pl.LazyFrame) -> pl.LazyFrame:
     those of the parts with its label, and its quote that of the first of these in which one was placed.
     """
     experiment, split, schema = study.experiment, study.spec.items.split, frame.collect_schema()
-    if split is None or experiment.in_parts is experiment:
+    if experiment.in_parts.below:
+        frame = _with_deepest(experiment, frame)
+    if split is None or not any(item.parts for item in experiment.items):
         return frame
     kinds = pl.Schema(schema)
     if experiment.splits:
@@ -144,6 +149,30 @@ def joined(study: StudySource, frame: pl.LazyFrame) -> pl.LazyFrame:
     of_own = own.group_by(keys).agg(pl.col("confidence").mean(), pl.col(quoted).first())
     texts = _with_marks(study, texts.join(of_own, on=keys, how="left", maintain_order="left"))
     return pl.concat([whole, texts], how="diagonal").select(*kinds).cast(kinds).lazy()
+
+
+def _with_deepest(experiment: Experiment, frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Annotations of labels that are asked for level by level: a row for each text and call of the top level.
+
+    It is that of the last level, with the label that was reached. A text of which a level has no answer yet
+    has none.
+    """
+    kinds = frame.collect_schema()
+    rows = frame.with_columns(pl.col(pl.Categorical).cast(pl.String)).with_row_index("#row").collect()
+    calls: dict[tuple[Any, ...], dict[str, tuple[Any, ...]]] = defaultdict(dict)
+    names = [name for name in _ASKED if name != "variant"]
+    for variant, *read, item in rows.select("variant", *_READ, "#row", *names, "item").iter_rows():
+        top, code = experiment.in_parts.tops[variant]
+        calls[top, *read[4:], item][code] = (*read[:4],)
+    children = falling_under(experiment.labels)
+    found = [(top, deepest_label(steps, children)) for (top, *_), steps in calls.items()]
+    whole = pl.DataFrame(
+        [(top, *reached) for top, reached in found if reached],
+        schema=dict.fromkeys(["variant", *_READ], pl.String) | {"#row": pl.UInt32},
+        orient="row",
+    )
+    rows = rows.drop("variant", *_READ).with_columns(confidence=None)  # none is that of the whole way
+    return whole.join(rows, on="#row", maintain_order="left").select(*kinds).cast(kinds).lazy()
 
 
 _ASKED: Final = ("model", "variant", "decoding", "repeat", "evaluator")
@@ -299,14 +328,17 @@ def _design(
     """The design's part of an annotator's arguments."""
     experiment = experiment.in_parts
     return {
-        "conditions": experiment.conditions,
+        "conditions": [
+            replace(condition, follow_up="") if experiment.is_level(condition) else condition
+            for condition in experiment.conditions
+        ],
         "items": [Item(item.id, {}, item.gold, item.groups, item.golds) for item in experiment.items],
         "marks": {
             field.name: [_marked(item, field) for item in experiment.items]
             for field in fields_in(experiment.labels)
             if field.marked
         },
-        "variants": {variant.id: variant for variant in experiment.variants},
+        "variants": experiment.every_variant,
         "labels": experiment.labels,
         "evaluators": evaluators,
         "decodings": experiment.decodings,

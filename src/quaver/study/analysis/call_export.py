@@ -78,7 +78,8 @@ def export(path: Path, study: StudySource) -> int:
     ``NAME.status``, ``NAME.reason``, ``NAME.confidence`` and ``NAME.correct`` (empty where the item has no
     gold label; an answer without a label is not correct). Of a task with fields they
     are ``gold.FIELD``, ``NAME.FIELD.label`` and so on. An answer about a part of a text has the part's label,
-    and no gold label, since that is the whole text's.
+    and no gold label, since that is the whole text's. Where labels are asked for level by level, an answer
+    has the label of its level, which is neither correct nor not; its ``follow_up`` is what it follows.
 
     Returns:
         How many calls were written.
@@ -138,8 +139,12 @@ def _call_table(study: StudySource, annotations: pl.LazyFrame) -> Callable[[Sequ
     golds = [f"gold.{name}" for name in fields] or ["gold"]
     reader = pl.concat_str("evaluator", FIELD, separator=".") if fields else pl.col("evaluator")
     texts = annotations.with_columns(pl.col(pl.Categorical).cast(pl.String))
-    known = texts.select(*KEYS, *READ, reader.alias("reader"), follow_up=pl.lit(""))
-    factors = _texts([{"variant": variant.id, **variant.factors} for variant in experiment.variants])
+    tops = {asked: top for asked, (top, _) in experiment.tops.items()}
+    follows = pl.col("variant").replace_strict(
+        {asked: label for asked, (_, label) in experiment.tops.items()}
+    )
+    known = texts.select(*KEYS, *READ, reader.alias("reader"), follow_up=follows)
+    factors = _texts([{"variant": name, **one.factors} for name, one in experiment.every_variant.items()])
     items = _texts([{"item": item.id, **item.groups} for item in experiment.items])
     judged = [item if item.id in whole else replace(item, gold=None, golds={}) for item in experiment.items]
     of_items = [list(map(item.golds.get, fields)) or [item.gold] for item in judged]
@@ -151,7 +156,7 @@ def _call_table(study: StudySource, annotations: pl.LazyFrame) -> Callable[[Sequ
         readings += [pl.col(column).filter(own).first().alias(f"{name}.{column}") for column in READ]
         gold = pl.col(f"gold.{name.rpartition('.')[2]}" if fields else "gold")
         is_right = pl.col(f"{name}.label").eq_missing(gold)
-        is_known = gold.is_not_null() & (pl.col("follow_up") == "")
+        is_known = gold.is_not_null() & (pl.col("follow_up") == "") & (not experiment.below)
         correct.append(pl.when(is_known).then(is_right).alias(f"{name}.correct"))
         columns += [f"{name}.{column}" for column in (*READ, "correct")]
 
@@ -161,7 +166,7 @@ def _call_table(study: StudySource, annotations: pl.LazyFrame) -> Callable[[Sequ
         frame = frame.join(labelled, on="item", how="left", maintain_order="left")
         own = known.join(frame.lazy(), on=_CALL, how="semi").group_by(_CALL).agg(readings).collect()
         read = frame.join(own, on=_CALL, how="left", maintain_order="left")
-        return read.with_columns(correct).select(columns)
+        return read.with_columns(*correct, pl.col("variant").replace(tops)).select(columns)
 
     return rows_of
 

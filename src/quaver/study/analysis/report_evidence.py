@@ -94,7 +94,7 @@ class StoredBehind:
         """The stored answers by level of each factor that has several; those taken over count as if asked."""
         rows = []
         asked_of = self._experiment.in_parts
-        factors = {variant.id: variant.factors for variant in asked_of.variants}
+        factors = {name: variant.factors for name, variant in asked_of.every_variant.items()}
         for condition, *amounts in self._store.rows(_COSTS, []) if self._store else ():
             calls, read, cached, written = (float(amount or 0) for amount in amounts)
             asked = asked_of.conditions[condition]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from math import exp, inf, log1p, sqrt
+from types import MappingProxyType
 from typing import Any
 
 import scipy
@@ -208,8 +209,9 @@ def forecast(
     usage: Mapping[str, Mapping[str, float]],
     prices: Mapping[str, Price | None],
     entries: Sequence[Entry] = (),
+    unfollowed: Mapping[str, int] = MappingProxyType({}),
 ) -> Forecast:
-    """Forecast what a plan will take."""
+    """Forecast what a plan will take; ``unfollowed`` are calls of each model that there will not be."""
     experiment = plan.experiment
     return Forecast(
         items=len(plan.whole.items),
@@ -217,7 +219,7 @@ def forecast(
         variants=len(experiment.variants),
         decodings=len(experiment.decodings),
         models=tuple(
-            _of_model(plan, name, model, usage.get(name, {}), prices.get(name))
+            _of_model(plan, name, model, usage.get(name, {}), prices.get(name), unfollowed.get(name, 0))
             for name, model in models.items()
         ),
         notes=(*experiment.notes, *_on_media(plan, usage)),
@@ -240,12 +242,16 @@ def _on_media(plan: Plan, usage: Mapping[str, Mapping[str, float]]) -> list[str]
 
 
 def _of_model(
-    plan: Plan, name: str, model: Model, used: Mapping[str, float], price: Price | None
+    plan: Plan, name: str, model: Model, used: Mapping[str, float], price: Price | None, unfollowed: int
 ) -> dict[str, Any]:
     experiment, survey = plan.experiment, plan.order.survey
     ids = [variant.id for variant in experiment.variants]
     of_variant = dict(zip(ids, survey["of_variants"], strict=True))
-    conditions = [condition for condition in experiment.conditions if condition.model == name]
+    conditions = [
+        replace(condition, repeats=calls // len(experiment.items))  # with those of the levels below
+        for position, condition in enumerate(experiment.conditions)
+        if condition.model == name and (calls := experiment.calls_of(position))
+    ]
     rate, counted = _tokens_a_character(plan, model)
     asked = sum(of_variant[variant] for variant in {c.variant for c in conditions})
     calls, stored = len(experiment.items) * sum(c.repeats for c in conditions), int(used.get("calls", 0))
@@ -256,12 +262,13 @@ def _of_model(
     if measured >= _FEW and not counted:  # what prompts took is nearer than what their length suggests
         nearer = calls * used["prompt_tokens"] / measured / prompt
         prompt, new = nearer * prompt, nearer * new
-    left = (calls - stored) / calls
+    every, calls = calls, calls - unfollowed
+    left = (calls - stored) / every
 
     def cost(price: Price | None) -> Cost | None:
         shared = left * (prompt - new)
         return expected_cost(
-            left * calls, left * prompt, left * longest, price, shared=shared, counted=counted, used=used
+            left * every, left * prompt, left * longest, price, shared=shared, counted=counted, used=used
         )
 
     service, own = model.batches() if isinstance(model, Batched) else None, cost(price)

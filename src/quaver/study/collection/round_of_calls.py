@@ -83,8 +83,7 @@ class Collecting:
         self._plan, self._caps = study.plan, study.spec.budget
         self._journal, self._watch, self._retry_errors = journal, watch, retry_errors
         self._prices, self._made = study.prices, study.spent_beside()
-        quotes = any(follow_up.quotes_answer for follow_up in study.experiment.follow_ups.values())
-        self._following = study.plan.following if quotes else None
+        self._following = self._follow if study.plan.has_following else None
         self._tried = set[str]()
         items = study.experiment.items
         self._has_unusable = any(
@@ -94,14 +93,20 @@ class Collecting:
         self._until = None if self._caps.seconds is None else time.monotonic() + self._caps.seconds
         self._out = StoredBatches(store)
         before = store.calls.answered(errors=not self._retry_errors)
-        unfollowed = store.calls.unfollowed(errors=not self._retry_errors)
-        self._progress = Progress(study.calls - unfollowed, before)
+        unfollowed = study.unfollowed(store, errors=not self._retry_errors)
+        self._progress = Progress(study.calls - unfollowed.total(), before)
         self._batches = StudyBatches(study, store, journal, watch, self._progress, every=batch)
         self._wait = wait
         for name, model in self._models.items():
             model.prepare(self._repeats(name))
         stored = f"{before:,} of {self._progress.total:,} calls are stored"
         journal.line(f"run: {stored}; asking {', '.join(models)}")
+
+    def _follow(self, request: Request, responses: Sequence[Response]) -> list[Request]:
+        """The requests that follow from answers; those that do not, the progress waits for no longer."""
+        for call, response in zip(request.calls, responses, strict=True):
+            self._progress.total -= self._plan.lost(call.condition, response)
+        return self._plan.following(request, responses)
 
     def _repeats(self, model: str) -> int:
         """The most repeats of a condition of a model."""
@@ -150,7 +155,7 @@ class Collecting:
         return replace(
             outcome,
             ended=ended,
-            total=self._study.calls - self._store.calls.unfollowed(),
+            total=self._study.calls - self._study.unfollowed(self._store).total(),
             before=progress.before - reused,
             reused=reused,
             done=progress.done,
@@ -230,9 +235,7 @@ class Collecting:
     def _try_servers(self, names: Sequence[str]) -> None:
         """Try the servers that something is left to ask; those out of reach keep no other waiting."""
         given_up = self._progress.given_up
-        left = self._store.calls.unfinished(errors=not self._retry_errors) & set(names)
-        out = left & set(self._out.out().values())
-        left -= {name for name in out if next(self._requests(name), None) is None}
+        left = {name for name in names if next(self._requests(name), None) is not None}
         for name, model in self._models.items():
             if name not in left or name in self._tried or not isinstance(model, Probed):
                 continue
@@ -291,7 +294,8 @@ class Collecting:
         if most is None:
             return requests
         experiment = self._study.experiment.in_parts
-        all_of_them = len(experiment.items) * sum(c.model == model for c in experiment.conditions)
+        asked = [c.model == model for c in experiment.conditions if not experiment.is_level(c)]
+        all_of_them = len(experiment.items) * sum(asked)
         step = max(1, all_of_them // max(1, most))  # none are asked for where only answers are reused
         return islice(requests, 0, step * most, step)
 

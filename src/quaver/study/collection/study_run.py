@@ -190,10 +190,12 @@ def planned(study: StudyFile, pilot: int, watch: Callable[[Progress], None] | No
         return replace(expected_costs, notes=(*expected_costs.notes, _STAND_INS), paraphrases=paraphrases)
     check(study)
     used: Mapping[str, Mapping[str, float]] = {}
+    unfollowed: Mapping[str, int] = {}
     if study.files.responses.exists():
         with study.answers() as store:
-            used = store.calls.usage()
-    return forecast(study.plan, study.models, used, study.prices, study.spent_on_paraphrases())
+            used, unfollowed = store.calls.usage(), study.unfollowed(store)
+    made = study.spent_on_paraphrases()
+    return forecast(study.plan, study.models, used, study.prices, made, unfollowed)
 
 
 def run(
@@ -219,7 +221,7 @@ def run(
         study.place(store)
         study.files.write("study.lock.json", study.lock())
         before = store.calls.answered(errors=not retry_errors)
-        total = study.calls - store.calls.unfollowed(errors=not retry_errors)
+        total = study.calls - study.unfollowed(store, errors=not retry_errors).total()
         if before == total and not StoredBatches(store).rows():
             return Outcome("finished", before, before, 0, 0, 0.0)
         check(study)

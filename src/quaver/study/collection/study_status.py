@@ -118,7 +118,7 @@ def answered_calls(study: StudySource) -> tuple[int, int]:
     if not study.files.responses.exists():
         return 0, study.calls
     with study.answers() as store, store.at_once():
-        return store.calls.answered(), study.calls - store.calls.unfollowed()
+        return store.calls.answered(), study.calls - study.unfollowed(store).total()
 
 
 def status(study: StudySource) -> StudyStatus:
@@ -139,7 +139,7 @@ def status_in(study: StudySource, store: Store | None, process: int | None) -> S
     """The status of a study of calls by what a store holds; without one, before the first answer."""
     made, prices = study.spent_on_paraphrases(), study.prices
     conditions = _conditions(study, store)
-    total, answered = (sum(condition[name] for condition in conditions) for name in ("wanted", "answered"))
+    total, answered = study.calls, sum(condition["answered"] for condition in conditions)
     facts: dict[str, Any] = {}
     entries = [*made]
     if store is not None:
@@ -157,7 +157,7 @@ def status_in(study: StudySource, store: Store | None, process: int | None) -> S
             "blocked": blocked_texts(study.experiment.in_parts.items, store),
             "idle_knobs": [idle_words(*idle) for idle in idle_in(store)],
         }
-        total -= store.calls.unfollowed()
+        total -= study.unfollowed(store).total()
     used = spent(entries, prices)
     known = all(prices.get(entry.model) is not None for entry in entries if entry.reused is None)
     placed = [entry for entry in entries if entry.placed]
@@ -271,8 +271,9 @@ def _batches(study: StudySource, store: Store) -> list[dict[str, Any]]:
 
 def _conditions(study: StudySource, store: Store | None) -> list[dict[str, Any]]:
     """What is answered of each condition; calls are counted one by one only where some are missing."""
-    asked = study.experiment.in_parts.conditions
-    wanted = [study.calls_of(index) for index in range(len(asked))]
+    experiment = study.experiment.in_parts
+    asked = experiment.conditions
+    wanted = [0 if experiment.is_level(one) else len(experiment.items) * one.repeats for one in asked]
     answered: dict[int, int] = {}
     if store and store.calls.answered() == sum(wanted):
         answered = dict(enumerate(wanted))
@@ -281,5 +282,7 @@ def _conditions(study: StudySource, store: Store | None) -> list[dict[str, Any]]
     rows = []
     for index, condition in enumerate(asked):
         about = {"model": condition.model, "variant": condition.variant, "decoding": condition.asked_as}
-        rows.append(about | {"answered": answered.get(index, 0), "wanted": wanted[index]})
+        rows.append(
+            about | {"answered": answered.get(index, 0), "wanted": wanted[index] or answered.get(index, 0)}
+        )
     return rows

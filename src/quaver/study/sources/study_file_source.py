@@ -19,7 +19,6 @@ from quaver.core.calls import Call
 from quaver.core.label_values import quotes
 from quaver.core.model import Model, Probed
 from quaver.core.seeds import derive
-from quaver.design.calls.call_plan import Plan
 from quaver.design.calls.experiment import Experiment, resolve
 from quaver.design.calls.lock_file import lock_document
 from quaver.design.spec import StudySpec
@@ -239,11 +238,6 @@ class StudyFile(StudySource):
         return {name: max(cap - used_up.get(name, 0), 1e-9 if name == "money" else 1) for name, cap in caps}
 
     # -------------------------------------------------------------- calls, answers
-
-    @cached_property
-    def plan(self) -> Plan:
-        """Every call."""
-        return self.plan_of(self.experiment)
 
     @contextmanager
     def answers(self) -> Iterator[Store]:

@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import polars as pl
 
 from quaver.collect.run.ledger import Entry
 from quaver.collect.run.progress import Price
 from quaver.collect.store.response_store import Store
-from quaver.core.label_values import TaskField
+from quaver.core.calls import Response
+from quaver.core.label_values import TaskField, offered
 from quaver.core.spans import set_in
-from quaver.design.calls.call_plan import Plan
+from quaver.design.calls.call_plan import LabelOf, Plan
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import fingerprint
 from quaver.design.spec import StudySpec
 from quaver.design.spec.items_spec import GoldSpec
 from quaver.design.spec.study_file import Positions
-from quaver.errors import StoreError
+from quaver.errors import SpecError, StoreError
+from quaver.score.annotation import mark_of_rules, read, reads_of
 from quaver.study.sources.conclusion_measures import Conclusions
 from quaver.study.sources.gold_files import GoldFiles, GoldSample
 from quaver.study.sources.study_folder import StudyFolder
 from quaver.study.sources.study_plugins import Annotate, Plugins
+
+_ANSWERS: Final = 20_000
+"""As many distinct answers are remembered with their labels."""
 
 Ability = Literal["can_ask", "has_answers", "has_texts", "owns_folder", "keeps_results"]
 """What one source can do and another cannot."""
@@ -179,8 +185,20 @@ class StudySource(ABC):
 
     def calls_of(self, condition: int) -> int:
         """How many calls a condition that is asked takes, by its position."""
-        asked = self.experiment.in_parts
-        return len(asked.items) * asked.conditions[condition].repeats
+        return self.experiment.in_parts.calls_of(condition)
+
+    def unfollowed(self, store: Store, *, errors: bool = True) -> Counter[str]:
+        """How many calls of each model there will not be, by what the answers say that they would follow.
+
+        Args:
+            store: The answers.
+            errors: Whether errors stay; otherwise they are asked again.
+        """
+        unfollowed, asked = store.calls.unfollowed(errors=errors), self.experiment.in_parts
+        conditions = [position for position, levels in enumerate(asked.levels_below) if levels]
+        for condition, response, n in store.calls.said(conditions, errors=errors) if conditions else ():
+            unfollowed[asked.conditions[condition].model] += n * self.plan.lost(condition, response)
+        return unfollowed
 
     @property
     @abstractmethod
@@ -190,7 +208,10 @@ class StudySource(ABC):
     @cached_property
     def fingerprint(self) -> str:
         """Changes with the calls."""
-        return fingerprint(self.experiment, self.identities)
+        own = fingerprint(self.experiment, self.identities)
+        if not self.experiment.in_parts.below:
+            return own
+        return f"{own} {self.spec.evaluators} {mark_of_rules(self.plugins.evaluators().values())}"
 
     @property
     def identities(self) -> dict[str, str]:
@@ -200,7 +221,38 @@ class StudySource(ABC):
     def plan_of(self, experiment: Experiment) -> Plan:
         """Every call of a design, asked of these models."""
         most = {name: int(facts.get("logprobs", 0)) for name, facts in self.served.items()}
-        return Plan(experiment, self.identities, most)
+        return Plan(experiment, self.identities, most, label_of=self._label_of(experiment.in_parts))
+
+    @cached_property
+    def plan(self) -> Plan:
+        """Every call."""
+        return self.plan_of(self.experiment)
+
+    def _label_of(self, asked: Experiment) -> LabelOf | None:
+        """What reads the answers that decide what is asked next.
+
+        Raises:
+            SpecError: The study's evaluator needs more than an answer's text.
+        """
+        if not asked.below:
+            return None
+        ((name, evaluator),) = self.plugins.evaluators().items()
+        if reads_of(evaluator) != "text":
+            raise SpecError(
+                "labels are asked for level by level only where the answer's text says the label",
+                where=self.positions.where("evaluators", 0),
+                expected="an evaluator that reads the text, such as marked_label",
+                found=name,
+            )
+
+        @lru_cache(maxsize=_ANSWERS)
+        def label(variant: str, text: str, finish: Any, error: str | None, thought: str | None) -> str | None:
+            said, one = Response(text, finish, error, thought), asked.every_variant[variant]
+            return read(said, evaluator, offered(asked.labels, one), one).label
+
+        return lambda variant, said: label(
+            variant, said.text, said.finish, said.error, "…" if said.thinking else None
+        )
 
     @property
     def lacks_paraphrases(self) -> bool:

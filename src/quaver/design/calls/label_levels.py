@@ -1,0 +1,101 @@
+"""Labels with parents that are asked for level by level: the broadest first, then what an answer leads to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from quaver.core.label_values import falling_under, lineages
+from quaver.core.records import Condition, LabelSet, Variant
+from quaver.design.spec.study_file import Positions
+from quaver.errors import SpecError
+
+ONE_BY_ONE: Final = "one by one"
+
+
+def beginning_at_top(
+    variants: Sequence[Variant], prompt: Variant, labels: LabelSet, source: Positions
+) -> list[Variant]:
+    """Variants that offer the labels of the top level, of variants that offer every label and heading.
+
+    Raises:
+        SpecError: One asks for something else than the name of a label.
+    """
+    top, found = falling_under(labels)[""], list[Variant]()
+    for variant in variants:
+        if variant.examples or variant.output != "label" or dict(variant.answers) != dict(prompt.answers):
+            raise SpecError(
+                "this prompt cannot be asked level by level",
+                where=source.where("task", "levels"),
+                expected="prompts without examples that ask for one label, by the same names",
+                found=variant.id,
+                fix="leave this variant out, or write `levels: at once`",
+            )
+        offers = {code: answer for code, answer in variant.answers.items() if code in top}
+        below = {code: answer for code, answer in variant.answers.items() if code not in top}
+        found.append(replace(variant, answers=offers, below=below))
+    return found
+
+
+def with_levels(
+    variants: Sequence[Variant], conditions: Sequence[Condition], labels: LabelSet
+) -> tuple[list[Variant], list[Condition]]:
+    """The variants of further calls, which offer what falls under a label, and all conditions with theirs."""
+    children, asked = falling_under(labels), [*conditions]
+    known = {variant.id: variant for variant in variants}
+    for place, condition in enumerate(asked):  # which grows, by what falls under the labels of a further call
+        variant, above = known[condition.variant], f" / {condition.follow_up}"
+        for code in variant.answers if variant.below else ():
+            if code in children:
+                offers = {one: text for one, text in variant.below.items() if one in children[code]}
+                name = f"{variant.id.removesuffix(above)} / {code}"
+                known[name] = replace(variant, id=name, answers=offers)
+                asked.append(replace(condition, variant=name, follow_up=code, parent=place))
+    return [*known.values()][len(variants) :], asked
+
+
+def note_on_levels(labels: LabelSet) -> str:
+    """What a reader must know of labels that are asked for level by level."""
+    return (
+        f"The labels are asked for level by level, in {max(map(len, lineages(labels).values()))} levels: an "
+        "answer that other labels fall under is followed by a call that offers these alone, and is no text's "
+        "label by itself. How many calls this takes depends on the answers."
+    )
+
+
+Read = tuple[str | None, str, str | None, int]
+"""What was read of an answer: label, status, reason, and the number of its row."""
+
+
+def deepest_label(answers: Mapping[str, Read], children: Mapping[str, Sequence[str]]) -> Read | None:
+    """The label of a text by its answers at each level, from the top down to the last label.
+
+    Args:
+        answers: What was read of each, by the label or heading whose children it offered; the first by none.
+        children: What falls under each label.
+
+    Returns:
+        The label, its status and reason, and the row of the last answer; None where a level has no answer
+        yet.
+
+    >>> children = {"": ["Justice", "powers"], "Justice": ["search", "trial"]}
+    >>> top, below = ("Justice", "valid", None, 1), ("trial", "valid", None, 2)
+    >>> deepest_label({"": top, "Justice": below}, children)
+    ('trial', 'valid', None, 2)
+    >>> deepest_label({"": top, "Justice": (None, "empty", None, 2)}, children)
+    (None, 'empty', 'level 2, under “Justice”', 2)
+    >>> deepest_label({"": top}, children)
+    """
+    code, depth = "", 0
+    while True:
+        depth += 1
+        if code not in answers:
+            return None
+        label, status, reason, row = answers[code]
+        if label is None:
+            place = f"level {depth}" + (f", under “{code}”" if code else "")
+            return None, status, f"{place}: {reason}" if reason else place, row
+        if label not in children:
+            return label, status, reason, row
+        code = label
