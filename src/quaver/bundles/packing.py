@@ -179,7 +179,9 @@ def _pack_bare(study: Study, folder: Path) -> Texts:
     frame.with_columns(reason, *quotes).write_parquet(folder / "annotations.parquet")
     lock = source.lock()
     variants = [variant | {"example": [], "examples": []} for variant in lock["variants"]]
-    write_json(folder / "study.lock.json", texts.out_of({**lock, "original": [], "variants": variants}))
+    lock |= {"original": [], "variants": variants}
+    lock |= {"follow_ups": {}} if study.experiment.in_parts.below else {}
+    write_json(folder / "study.lock.json", texts.out_of(lock))
     write_json(folder / "items.json", _item_documents(study, kept, frame, copies=True))
     _pack_rest(study, folder, texts=False, stayed=[])
     refuse_texts(members_in(folder).values(), texts)

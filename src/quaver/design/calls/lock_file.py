@@ -49,11 +49,13 @@ def lock_document(
     Returns:
         A mapping for JSON: ``study``, ``labels``, ``items``, ``original`` (the study file's own prompt for
         the first item), ``variants`` (each with its prompt for the first item), ``notes`` (how the variants
-        were chosen), ``decodings``, ``follow_ups`` (the messages of each after an answer),
-        ``conditions``, ``calls``, ``keys`` (their recipe), ``models``, ``evaluators``, ``versions`` and
-        ``digest`` (of the design, without what models and libraries report of themselves).
+        were chosen), ``decodings``, ``follow_ups`` (the messages of each after an answer; where labels are
+        asked for level by level, what is asked after each, by the first variant), ``conditions``, ``calls``,
+        ``keys`` (their recipe), ``models``, ``evaluators``, ``versions`` and ``digest`` (of the design,
+        without what models and libraries report of themselves).
     """
-    first = experiment.in_parts.items[0]
+    asked = experiment.in_parts
+    first = asked.items[0]
     variants = []
     for variant in experiment.variants:
         messages = messages_of(variant, experiment.labels, first)
@@ -67,7 +69,12 @@ def lock_document(
         "variants": variants,
         "notes": list(experiment.notes),
         "decodings": {name: asdict(decoding) for name, decoding in experiment.decodings.items()},
-        "follow_ups": {name: _messages(follow_up) for name, follow_up in experiment.follow_ups.items()},
+        "follow_ups": {name: _messages(follow_up) for name, follow_up in experiment.follow_ups.items()}
+        | {
+            label: list(map(list, messages_of(asked.every_variant[name], experiment.labels, first)))
+            for name, (top, label) in asked.tops.items()
+            if label and top == asked.variants[0].id
+        },
         "conditions": list(map(asdict, experiment.conditions)),
         "calls": experiment.calls,
         "keys": {"recipe": RECIPE},
