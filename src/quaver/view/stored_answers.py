@@ -26,8 +26,10 @@ _FACTS = """
     FROM responses r LEFT JOIN sources s ON s.id = r.source LEFT JOIN terms t ON t.id = r.terms
     WHERE r.id = ?"""
 _FURTHER = """
-    SELECT c.follow_up, a.response FROM conditions c JOIN calls a ON a.condition = c.position
-    WHERE c.parent IS NOT NULL AND a.parent = ? ORDER BY c.follow_up"""
+    WITH RECURSIVE further (depth, follow_up, response) AS (VALUES (0, '', ?) UNION ALL
+        SELECT depth + 1, c.follow_up, a.response FROM further f JOIN conditions c ON c.parent IS NOT NULL
+        JOIN calls a ON a.condition = c.position AND a.parent = f.response)
+    SELECT follow_up, response FROM further WHERE depth ORDER BY depth, follow_up"""
 _HOLDING = """
     SELECT a.condition, a.item, a.repeat FROM calls a JOIN responses r ON r.id = a.response
     WHERE holds(CAST(r.text AS BLOB))"""

@@ -135,7 +135,8 @@ def part_of(experiment: Experiment, canary: Canary, models: Mapping[str, Model])
     return replace(
         experiment,
         items=[*shown.values()],
-        variants=[replace(variant, max_tokens=None) for variant in used.values()],
+        variants=[replace(variant, max_tokens=None, below={}) for variant in used.values()],
+        below=(),
         decodings=decodings,
         conditions=conditions,
         follow_ups={},

@@ -2,17 +2,22 @@
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 from tests.studies import written
 
 import quaver
 from quaver import Study
 from quaver.bundles.verification import verify
 from quaver.errors import QuaverError
+from quaver.view.stored_answers import follow_ups_of
+from quaver.watch.watching import watch
 
 TREE = """\
 name: Topics
@@ -239,6 +244,43 @@ def test_what_it_does_not_go_with_is_refused_before_anything_is_asked(tmp_path, 
         opened(tmp_path, study=TREE.replace(*change)).run()
     assert place.rpartition(".")[2] in str(refused.value)
     assert not (tmp_path / "study" / "responses.db").exists()
+
+
+def test_each_part_of_a_long_text_goes_its_own_way_down(tmp_path):
+    items = [{"id": "x", "text": "floor\n\nfloor\n\nstrike"}, {"id": "y", "text": "rain"}]
+    document = {
+        **YAML(typ="safe").load(TREE),
+        "items": {"source": items, "id": "id", "text": "{{ text }}"},
+    }
+    document["items"]["split"] = {"by": "paragraphs", "tokens": 2, "join": "majority"}
+    study = Study.open(document, folder=tmp_path / "s", functions={"m": annotate})
+    assert study.plan().calls == 4 * 3
+    outcome = study.run()
+    assert (outcome.done, outcome.missing) == (3 + 3 + 2 + 1, 0)
+    assert read(study, "label", "reason") == [
+        ("x", "minimum wage", "“minimum wage” in 2 of 3 parts (1, 2)"),
+        ("y", "weather", None),
+    ]
+
+
+def test_a_watch_asks_for_the_first_level_alone(tmp_path):
+    shown = set()
+
+    def noted(text, prompt):
+        shown.add(tuple(offered(prompt)))
+        return annotate(text, prompt)
+
+    watch(opened(tmp_path, noted))
+    assert shown == {("work", "Abroad", "weather")}
+
+
+def test_the_viewer_shows_every_further_level_beside_an_answer(tmp_path):
+    study = opened(tmp_path)
+    study.run()
+    with closing(sqlite3.connect(tmp_path / "responses.db")) as db:
+        top = "SELECT response FROM calls WHERE condition = 0 AND item = 0"  # that about a
+        (number,) = db.execute(top).fetchone()
+        assert [*follow_ups_of(db, number)] == ["work", "wages"]
 
 
 @pytest.mark.long

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -62,40 +62,3 @@ def note_on_levels(labels: LabelSet) -> str:
         "answer that other labels fall under is followed by a call that offers these alone, and is no text's "
         "label by itself. How many calls this takes depends on the answers."
     )
-
-
-Read = tuple[str | None, str, str | None, int]
-"""What was read of an answer: label, status, reason, and the number of its row."""
-
-
-def deepest_label(answers: Mapping[str, Read], children: Mapping[str, Sequence[str]]) -> Read | None:
-    """The label of a text by its answers at each level, from the top down to the last label.
-
-    Args:
-        answers: What was read of each, by the label or heading whose children it offered; the first by none.
-        children: What falls under each label.
-
-    Returns:
-        The label, its status and reason, and the row of the last answer; None where a level has no answer
-        yet.
-
-    >>> children = {"": ["Justice", "powers"], "Justice": ["search", "trial"]}
-    >>> top, below = ("Justice", "valid", None, 1), ("trial", "valid", None, 2)
-    >>> deepest_label({"": top, "Justice": below}, children)
-    ('trial', 'valid', None, 2)
-    >>> deepest_label({"": top, "Justice": (None, "empty", None, 2)}, children)
-    (None, 'empty', 'level 2, under “Justice”', 2)
-    >>> deepest_label({"": top}, children)
-    """
-    code, depth = "", 0
-    while True:
-        depth += 1
-        if code not in answers:
-            return None
-        label, status, reason, row = answers[code]
-        if label is None:
-            place = f"level {depth}" + (f", under “{code}”" if code else "")
-            return None, status, f"{place}: {reason}" if reason else place, row
-        if label not in children:
-            return label, status, reason, row
-        code = label

@@ -175,9 +175,12 @@ def _ordered(variant: Variant) -> dict[str, Any]:
     Descriptions of it (its origin, its distance from the original, whose score it asks for) change no call.
     """
     shown = [[item.id, item.gold, dict(item.fields)] for item in variant.examples]
-    parts = _parts(variant) | {"answers": list(variant.answers.items()), "examples": shown}
-    parts |= {"below": list(variant.below.items())} if variant.below else {}
-    return {name: value for name, value in parts.items() if name not in ("origin", "covariates", "score_of")}
+    parts = _parts(variant) | {
+        "answers": [*variant.answers.items(), *variant.below.items()],
+        "examples": shown,
+    }
+    unsaid = ("origin", "covariates", "score_of", "below")
+    return {name: value for name, value in parts.items() if name not in unsaid}
 
 
 _HEAD = "# The small version of {}, made by `quaver run --small`: change that file, not this one.\n"

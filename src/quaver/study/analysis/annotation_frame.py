@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -16,12 +15,11 @@ import polars as pl
 
 from quaver.collect.store.response_store import Store
 from quaver.core.annotations import ANNOTATION_COLUMNS, EVIDENCE_COLUMNS, FIELD, GOLD_COLUMNS, misfit
-from quaver.core.label_values import NO_LABELS, TaskField, falling_under, fields_in, quotes
+from quaver.core.label_values import NO_LABELS, TaskField, falling_under, fields_in, lineages, quotes, tree_of
 from quaver.core.number_format import enumeration, text_of
 from quaver.core.records import OF_SETS, SPLIT, Item
 from quaver.core.replaced_file import replacing
 from quaver.design.calls.experiment import Experiment
-from quaver.design.calls.label_levels import deepest_label
 from quaver.design.items.item_labels import marked_spans
 from quaver.design.items.text_parts import joined_label, joins_of, parts_of
 from quaver.design.prompts.rendering import PromptWriter
@@ -154,25 +152,28 @@ def joined(study: StudySource, frame: pl.LazyFrame) -> pl.LazyFrame:
 def _with_deepest(experiment: Experiment, frame: pl.LazyFrame) -> pl.LazyFrame:
     """Annotations of labels that are asked for level by level: a row for each text and call of the top level.
 
-    It is that of the last level, with the label that was reached. A text of which a level has no answer yet
-    has none.
+    It is that of the last level, with the label that was reached; where this has none, the reason says at
+    which level. A text of which a level has no answer yet has no row.
     """
-    kinds = frame.collect_schema()
-    rows = frame.with_columns(pl.col(pl.Categorical).cast(pl.String)).with_row_index("#row").collect()
-    calls: dict[tuple[Any, ...], dict[str, tuple[Any, ...]]] = defaultdict(dict)
-    names = [name for name in _ASKED if name != "variant"]
-    for variant, *read, item in rows.select("variant", *_READ, "#row", *names, "item").iter_rows():
-        top, code = experiment.in_parts.tops[variant]
-        calls[top, *read[4:], item][code] = (*read[:4],)
-    children = falling_under(experiment.labels)
-    found = [(top, deepest_label(steps, children)) for (top, *_), steps in calls.items()]
-    whole = pl.DataFrame(
-        [(top, *reached) for top, reached in found if reached],
-        schema=dict.fromkeys(["variant", *_READ], pl.String) | {"#row": pl.UInt32},
-        orient="row",
+    kinds, lines = frame.collect_schema(), lineages(tree_of(experiment.labels))
+    places = {code: f"level {len(line) + 1}, under “{code}”" for code, line in lines.items()}
+    tops = [(name, *top) for name, top in experiment.in_parts.tops.items()]
+    named = pl.LazyFrame(tops, schema=["variant", "#top", "#under"], orient="row")
+    texts = frame.with_columns(pl.col(pl.Categorical).cast(pl.String))
+    rows = texts.join(named, on="variant", maintain_order="left").drop("variant").collect()
+    keys = ["#top", *(name for name in _ASKED if name != "variant"), "item"]
+    leads = pl.col("label").is_in([*falling_under(experiment.labels)]).fill_null(value=False)
+    found, reached = list[pl.DataFrame](), rows.filter(pl.col("#under") == "")
+    while reached.height:
+        found.append(reached.filter(~leads))
+        ways = reached.filter(leads).select(*keys, pl.col("label").alias("#under"))
+        reached = ways.join(rows, on=[*keys, "#under"], maintain_order="left")
+    place = pl.col("#under").replace_strict(places, default="level 1")
+    why = pl.concat_str(place, "reason", separator=": ", ignore_nulls=True)
+    whole = pl.concat([rows.clear(), *(some.select(rows.columns) for some in found)]).with_columns(
+        reason=pl.when(pl.col("label").is_null()).then(why).otherwise("reason"), confidence=None
     )
-    rows = rows.drop("variant", *_READ).with_columns(confidence=None)  # none is that of the whole way
-    return whole.join(rows, on="#row", maintain_order="left").select(*kinds).cast(kinds).lazy()
+    return whole.rename({"#top": "variant"}).select(*kinds).cast(kinds).lazy()
 
 
 _ASKED: Final = ("model", "variant", "decoding", "repeat", "evaluator")

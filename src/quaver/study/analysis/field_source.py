@@ -60,7 +60,6 @@ class FieldSource(StudySource):
     owns_folder = False
     keeps_results = _of_whole("keeps_results")
     calls = _of_whole("calls")
-    calls_of = _of_whole("calls_of")
     served = _of_whole("served")
     prices = _of_whole("prices")
     gold_columns = _of_whole("gold_columns")

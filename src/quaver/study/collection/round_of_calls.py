@@ -357,8 +357,10 @@ _STORED_BY_MODEL: Final = """SELECT c.model, count(*) FROM calls a
 
 def _is_worth_a_pilot(study: StudyFile, model: str, stored: int) -> bool:
     """Whether a model has hardly been asked, and is to be asked much."""
-    conditions = enumerate(study.experiment.in_parts.conditions)
-    calls = sum(study.calls_of(index) for index, condition in conditions if condition.model == model)
+    asked = study.experiment.in_parts
+    calls = sum(
+        asked.calls_of(at) for at, condition in enumerate(asked.conditions) if condition.model == model
+    )
     return stored < _PILOT and calls >= _WORTH
 
 

@@ -183,10 +183,6 @@ class StudySource(ABC):
     def calls(self) -> int:
         """How many calls, or labels that existed already, there are."""
 
-    def calls_of(self, condition: int) -> int:
-        """How many calls a condition that is asked takes, by its position."""
-        return self.experiment.in_parts.calls_of(condition)
-
     def unfollowed(self, store: Store, *, errors: bool = True) -> Counter[str]:
         """How many calls of each model there will not be, by what the answers say that they would follow.
 
@@ -246,13 +242,11 @@ class StudySource(ABC):
             )
 
         @lru_cache(maxsize=_ANSWERS)
-        def label(variant: str, text: str, finish: Any, error: str | None, thought: str | None) -> str | None:
-            said, one = Response(text, finish, error, thought), asked.every_variant[variant]
+        def label(variant: str, said: Response) -> str | None:
+            one = asked.every_variant[variant]
             return read(said, evaluator, offered(asked.labels, one), one).label
 
-        return lambda variant, said: label(
-            variant, said.text, said.finish, said.error, "…" if said.thinking else None
-        )
+        return lambda variant, said: label(variant, Response(*said[:3], "…" if said.thinking else None))
 
     @property
     def lacks_paraphrases(self) -> bool:
