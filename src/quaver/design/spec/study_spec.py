@@ -294,8 +294,8 @@ class StudySpec(Part):
         for place, given in refused.items() if task.levels == "one by one" else ():
             if given:
                 raise PlacedError("labels that are asked for level by level go without this", *place, fix=fix)
-        children = falling_under(task.label_set()) if task.levels == "one by one" else {}
-        if children and (len(children) == 1 or min(map(len, children.values())) == 1):
+        sizes = [len(under) for under in falling_under(task.label_set()).values()]
+        if task.levels == "one by one" and (len(sizes) == 1 or 1 in sizes):
             problem, expected = "each level needs labels to choose from", "two or more under each parent"
             raise PlacedError(problem, "task", "labels", expected=expected, fix="write `levels: at once`")
         return self

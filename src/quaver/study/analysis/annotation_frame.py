@@ -160,20 +160,14 @@ def _with_deepest(experiment: Experiment, frame: pl.LazyFrame) -> pl.LazyFrame:
     tops = [(name, *top) for name, top in experiment.in_parts.tops.items()]
     named = pl.LazyFrame(tops, schema=["variant", "#top", "#under"], orient="row")
     texts = frame.with_columns(pl.col(pl.Categorical).cast(pl.String))
-    rows = texts.join(named, on="variant", maintain_order="left").drop("variant").collect()
-    keys = ["#top", *(name for name in _ASKED if name != "variant"), "item"]
+    rows = texts.join(named, on="variant", maintain_order="left").drop("variant").rename({"#top": "variant"})
     leads = pl.col("label").is_in([*falling_under(experiment.labels)]).fill_null(value=False)
-    found, reached = list[pl.DataFrame](), rows.filter(pl.col("#under") == "")
-    while reached.height:
-        found.append(reached.filter(~leads))
-        ways = reached.filter(leads).select(*keys, pl.col("label").alias("#under"))
-        reached = ways.join(rows, on=[*keys, "#under"], maintain_order="left")
     place = pl.col("#under").replace_strict(places, default="level 1")
     why = pl.concat_str(place, "reason", separator=": ", ignore_nulls=True)
-    whole = pl.concat([rows.clear(), *(some.select(rows.columns) for some in found)]).with_columns(
-        reason=pl.when(pl.col("label").is_null()).then(why).otherwise("reason"), confidence=None
-    )
-    return whole.rename({"#top": "variant"}).select(*kinds).cast(kinds).lazy()
+    # the last answer on the way down: those before lead on, and an evaluator beside may read them otherwise
+    whole = rows.filter(~leads).unique([*_ASKED, "item"], keep="first", maintain_order=True)
+    reason = pl.when(pl.col("label").is_null()).then(why).otherwise("reason")
+    return whole.with_columns(reason=reason, confidence=None).select(*kinds).cast(kinds)
 
 
 _ASKED: Final = ("model", "variant", "decoding", "repeat", "evaluator")
