@@ -3,11 +3,10 @@
 import io
 import re
 
-import pytest
 from rich.console import Console
 
 from quaver.cli import console
-from quaver.cli.console import say, say_command, table, texts
+from quaver.cli.console import say_command, texts
 from quaver.cli.measuring import estimates_tables
 from quaver.core.records import Estimate
 from quaver.study.collection.study_status import StudyStatus
@@ -42,46 +41,6 @@ def test_a_line_of_a_text_may_be_written_in_several():
     assert lines[0] == "4 of 5 calls are answered."
     assert lines[1].startswith("7 requests were sent and 6 replies came; 1 gave no answer and used 30 of")
     assert len(lines) == 2
-
-
-TABLES = {
-    "words": (("name", "what it shows"), [("label-shift", "Shares of the classes by level, " * 3)]),
-    "numbers": (
-        ("measure", "where", "before", "after", "95% interval", "unpaired"),
-        [("label_shares", "variant original → choose", "48.2%", "44.1%", "−6.4 to +6.4 points", "−19 to +19")]
-        * 3,
-    ),
-    "many": (tuple(f"column {n}" for n in range(12)), [tuple(f"value-{n}" for n in range(12))]),
-    "a long word": (("digest", "n"), [("1a3c29bd13de7816c75a8c6202164175860ca553", 3)]),
-}
-
-
-def shown(width, *printed):
-    """What a terminal of a width shows."""
-    screen = Console(width=width, file=io.StringIO(), force_terminal=True, color_system=None)
-    for one in printed:
-        screen.print(one)
-    return screen.file.getvalue()
-
-
-@pytest.mark.parametrize("width", [60, 80])
-@pytest.mark.parametrize("name", TABLES)
-def test_a_table_breaks_no_word_and_no_number(name, width):
-    columns, rows = TABLES[name]
-    lines = shown(width, table(columns, rows)).splitlines()
-    words = {word for row in rows for cell in row for word in str(cell).split()}
-    assert words <= {word.strip(",") for line in lines for word in line.split()} | {"level,"}
-    assert all(len(line) <= width for line in lines)
-
-
-@pytest.mark.parametrize("width", [60, 80])
-def test_a_line_breaks_between_words(width, monkeypatch):
-    screen = Console(width=width, file=io.StringIO(), force_terminal=True, color_system=None)
-    line = "  expected: another prompt changes 9% [31% to 39%] of the labels, and 50 texts are too few, " * 3
-    say(line, on=screen)
-    lines = screen.file.getvalue().splitlines()
-    assert " ".join(lines).split() == line.split()
-    assert all(len(one) <= width and one.startswith("  e" if not n else "  ") for n, one in enumerate(lines))
 
 
 def test_a_command_that_is_too_long_is_copied_whole(monkeypatch):

@@ -32,24 +32,6 @@ def opened(folder, items):
     return store
 
 
-def test_every_answer_is_followed_once(tmp_path):
-    store, model = opened(tmp_path, 700), fake()
-    outcome = run(
-        store, model, (request(item, (0, 1)) for item in range(700)), total=2800, following=followed
-    )
-    assert (outcome.ended, outcome.done, outcome.missing) == ("finished", 2800, 0)
-    assert len(model.asked) == len(set(model.asked)) == 2800
-    assert set(answers(store)) == {(c, i, r) for c in (0, 1) for i in range(700) for r in (0, 1)}
-
-
-def test_what_is_quoted_comes_with_what_was_said_of_it(tmp_path):
-    store = opened(tmp_path, 3)
-    run(store, fake(), (request(item, (0, 1)) for item in range(3)), following=followed)
-    pairs = {(c, i, r): about for rows in store.read() for c, i, r, _, about in rows}
-    assert pairs[1, 2, 1] == echo(request(2), request(2, (1,)).calls[0])
-    assert pairs[0, 2, 1] is None
-
-
 def test_errors_are_not_followed_and_counted_so(tmp_path):
     def fails_on_one(asked, call):
         return Response("", "error", "down") if call.item == 1 else echo(asked, call)

@@ -17,25 +17,6 @@ from quaver.errors import ModelError, StoreError
 async def nothing(): ...
 
 
-def test_everything_is_asked_once_and_stored(tmp_path):
-    store, model = opened(tmp_path, items=1200, repeats=2), fake()
-    seen = []
-    outcome = run(
-        store,
-        model,
-        (request(item, (0, 1)) for item in range(1200)),
-        total=2400,
-        watch=lambda progress: seen.append(progress.done),
-    )
-    assert (outcome.ended, outcome.done, outcome.missing, outcome.errors) == ("finished", 2400, 0, 0)
-    assert len(model.asked) == len(set(model.asked)) == 2400
-    assert {place: response.text for place, response in answers(store).items()} == {
-        (0, item, repeat): f"{item}.{repeat}" for item in range(1200) for repeat in (0, 1)
-    }
-    assert seen == sorted(seen)
-    assert seen[-1] == 2400
-
-
 def test_responses_are_written_in_groups(tmp_path, monkeypatch):
     sizes = []
     write = Store.write

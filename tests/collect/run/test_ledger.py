@@ -1,11 +1,9 @@
 """The ledger: what was spent, what failed, and which configurations answered."""
 
-import re
-
 import pytest
 from tests.collect.fakes import counted, fake, opened, request, run
 
-from quaver.collect.run.ledger import changed, errors_by_kind, ledger, pace, spent, without_words
+from quaver.collect.run.ledger import ledger, pace, spent, without_words
 from quaver.collect.run.progress import Price, Spent
 from quaver.collect.store.response_store import Store
 from quaver.collect.store.spill import receipt
@@ -45,22 +43,6 @@ def test_what_was_taken_from_another_study_is_not_paid_again(tmp_path):
     store.write([receipt((request(1), [served(request(1), request(1).calls[0])]), taken)])
     dollar = Price(input=1e6, output=1e6, cached=0)
     assert spent(ledger(store), {"m": dollar}) == Spent(1, 13, 9)
-
-
-def test_a_changed_configuration_is_told(tmp_path):
-    store = opened(tmp_path, items=5)
-    run(store, fake(served), map(request, range(2)))
-    assert changed(ledger(store)) == []
-    run(store, fake(served), map(request, range(2, 5)))
-    (message,) = changed(ledger(store))
-    assert message.startswith("m ")
-    assert re.findall(r"fp_[ab]|\(2 answers", message) == ["fp_a", "(2 answers", "fp_b", "(2 answers"]
-
-
-def test_errors_by_kind(tmp_path):
-    store = opened(tmp_path, items=5, repeats=3)
-    run(store, fake(served), [request(4, (0, 1, 2))])
-    assert errors_by_kind(store) == {"HTTP 503": 3}
 
 
 def test_answers_that_end_in_thought_are_told(tmp_path):

@@ -3,9 +3,7 @@
 import csv
 import json
 
-import polars as pl
 import pytest
-from tests.report.moved import movement_of
 from tests.studies import written
 
 from quaver import Study
@@ -56,12 +54,14 @@ def test_a_study_s_report_has_them_and_its_files_and_python_the_same_numbers(tmp
 
 
 def test_prompts_are_compared_for_each_model_by_itself(tmp_path):
+    """By the labels of the first evaluator: the second reads no sentence."""
     both = STUDY.replace("  - {name: fake", "  - {name: steady, use: function}\n  - {name: fake")
     functions = {
         "steady": lambda text, prompt: "positive",
-        "fake": lambda text, prompt: "positive" if "Please" in prompt else "negative",
+        "fake": lambda text, prompt: "negative" if "Please" in prompt else "It is positive.",
     }
-    study = Study.open(written(tmp_path, both, ITEMS), functions=functions)
+    path = written(tmp_path, f"{both}evaluators: [first_label, exact]\n", ITEMS)
+    study = Study.open(path, functions=functions)
     study.run()
     shares = {
         (one.cell["model"], one.cell["variant"].partition("=")[2]): one.value
@@ -85,30 +85,3 @@ def test_the_group_that_the_measures_name_is_the_unit_of_the_charts_too(tmp_path
     units = {one.measure: one.unit for one in study.estimates(of="charts")}
     moving = ("level_shares", "label_range", "deviation_share", "failed_calls", "label_shift")
     assert {units[name] for name in (*moving, "flips_prompts")} == {"author"}
-
-
-def test_the_labels_movement_is_that_of_the_first_evaluator_and_of_models_and_decodings_that_occur():
-    lock = {
-        "study": {"seed": 1},
-        "labels": {"labels": [{"code": "a", "name": "A"}, {"code": "b", "name": "B"}]},
-        "variants": [{"factors": {"format": level}} for level in ("names", "letters")],
-        "decodings": {"greedy": {}},
-        "models": {"one": {}, "two": {}, "unheard": {}},
-        "evaluators": {"first": "", "second": ""},
-    }
-    rows = [
-        (model, layout, "greedy", f"{item}", evaluator, "a" if evaluator == "second" else "ab"[item % 2])
-        for model in ("one", "two")
-        for layout in ("names", "letters")
-        for item in range(4)
-        for evaluator in ("second", "first")
-    ]
-    columns = ["model", "format", "decoding", "item", "evaluator", "label"]
-    answers = pl.DataFrame(rows, schema=columns, orient="row")
-    found = [one for one in movement_of(lock, answers) if "factor" in one.cell]
-    assert {one.cell["factor"] for one in found} == {"format", "model"}
-    assert {one.cell["level"] for one in found if one.cell["factor"] == "model" and "level" in one.cell} == {
-        *("one", "two")
-    }
-    assert {one.value for one in found if one.measure == "level_shares"} == {0.5, 0.0}
-    assert movement_of(lock, answers.clear()) == []

@@ -15,7 +15,6 @@ from tests.studies import written
 from quaver.bundles.packing import bundle
 from quaver.bundles.verification import verify
 from quaver.errors import MeasureError, StoreError, UnknownName
-from quaver.study.analysis.study_acceptance import acceptance_differences
 from quaver.study.session import Study
 
 STUDY = """\
@@ -138,31 +137,6 @@ def test_a_bundle_carries_what_was_accepted(tmp_path):
     again = opened.gold.accept(error=0.15)
     assert again.table.equals(found.table)
     assert again.headline in opened.report(tmp_path / "report").read_text()
-
-
-@pytest.mark.long
-def test_a_bundle_shows_if_accepted_labels_do_not_follow_from_it(tmp_path):
-    """As if the archive had been made anew around a changed file."""
-    study = labelled_study(tmp_path / "coded", items=300)
-    sheet = study.gold.draw(n=120, form="csv", design="simple").files[0]
-    study.gold.take(filled(sheet, truths(300)))
-    study.gold.accept(error=0.15)
-    path, _ = bundle(study, tmp_path / "s.zip")
-    opened = Study.open(path, folder=tmp_path / "opened")
-    frame = opened.annotations()
-    assert acceptance_differences(opened.source, frame) == []
-    kept = json.loads((opened.folder / "accepted.json").read_text())
-    for name, value in (("headline", "All labels can be accepted."), ("decisions", "0" * 64), ("curve", [])):
-        changed = {**kept, "found": {**kept["found"], name: value}}
-        (opened.folder / "accepted.json").write_text(json.dumps(changed))
-        (said,) = acceptance_differences(opened.source, frame)
-        assert name in said
-    one = kept["found"]["curve"][0]
-    nearly = [{**one, "share": one["share"] + 1e-12}, *kept["found"]["curve"][1:]]
-    (opened.folder / "accepted.json").write_text(
-        json.dumps({**kept, "found": {**kept["found"], "curve": nearly}})
-    )
-    assert acceptance_differences(opened.source, frame) == []
 
 
 @pytest.mark.long

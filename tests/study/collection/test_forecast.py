@@ -1,52 +1,11 @@
 """What each part of a study takes, by hand."""
 
 import math
-from dataclasses import replace
 
 import pytest
 
 from quaver.collect.run.progress import Price
-from quaver.core.records import Condition, Decoding, Item, Label, LabelSet, Variant
-from quaver.design.calls.call_plan import Plan
-from quaver.design.calls.experiment import Experiment
-from quaver.models.python_function import Function
-from quaver.study.collection.forecast import expected_cost, forecast, in_dollars
-
-LABELS = LabelSet((Label("a", "A"), Label("b", "B")))
-SHORT = Variant(
-    "s",
-    {"length": "short"},
-    "",
-    "{{ text }}: {{ instruction }}",
-    "{{ text }}",
-    "A, B",
-    "",
-    {"a": "A", "b": "B"},
-)
-LONG = replace(
-    SHORT, id="l", factors={"length": "long", "tone": "kind"}, instruction="A or B?!", max_tokens=30
-)
-
-
-def experiment():
-    items = [Item("1", {"text": "xx"}), Item("2", {"text": "yyyy"})]
-    decodings = {"cold": Decoding("cold", max_tokens=5), "hot": Decoding("hot", max_tokens=7)}
-    conditions = [
-        Condition("m", "s", "cold", 1),
-        Condition("m", "s", "hot", 3),
-        Condition("m", "l", "cold", 1),
-    ]
-    return Experiment(LABELS, items, [SHORT, LONG], decodings, conditions, ["A note."])
-
-
-def test_the_forecast_is_their_sum_and_keeps_the_notes():
-    models = {"m": Function(annotate=lambda text, prompt: "A")}
-    made = forecast(Plan(experiment(), {"m": "weights"}), models, {}, {"m": None})
-    (model,) = made.models
-    assert (model["calls"], model["prompts"], model["most_answer_tokens"]) == (10, 4, 112)
-    assert model["prompt_tokens"] == round((18 * 4 + 26) / 4)
-    assert made.notes == ("A note.",)
-
+from quaver.study.collection.forecast import expected_cost
 
 PRICE = Price(input=1, output=10, cached=0.1)
 
@@ -77,16 +36,3 @@ def test_what_was_measured_has_an_interval_for_skewed_lengths():
     assert cost == pytest.approx(
         ((read + 4000 / factor) / 1e6, (read + 10 * 450) / 1e6, (read + 4000) / 1e6), rel=1e-4
     ), "and never more than is allowed"
-
-
-@pytest.mark.parametrize(
-    ("cost", "told"),
-    [
-        ((0, 0, None), "free"),
-        ((0.5, 0.5, None), "$0.50"),
-        ((0.001, 1234.5, None), "$0.001 to $1,234.50"),
-        ((0.00001, 0.01, None), "under $0.0001 to $0.01"),
-    ],
-)
-def test_a_cost_in_words(cost, told):
-    assert in_dollars(cost) == told

@@ -80,6 +80,9 @@ def test_what_is_free_and_functions_need_none(tmp_path):
         assert asked(tmp_path, provider.url, price=0).run().ended == "finished"
     functions = {"m": lambda text, prompt: "dunno"}
     function = Study.open(document(use="function"), folder=tmp_path / "function", functions=functions)
+    (model,) = function.plan().models
+    told = [model[name] for name in ("calls", "prompts", "most_answer_tokens")]
+    assert told == [80, 40, 40 * 2 * 64]
     assert function.run().ended == "finished"
 
 

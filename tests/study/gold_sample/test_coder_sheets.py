@@ -1,17 +1,15 @@
 """A gold sample travels with a bundle, and what was changed in it is found."""
 
-import json
 import zipfile
 
 import polars as pl
 import pytest
-from tests.gold_study import filled, labelled_study, read_rows, truths, write_rows
+from tests.gold_study import filled, labelled_study, truths
 
 import quaver
 from quaver import Study
 from quaver.errors import StoreError
 from quaver.study.gold_sample.coder_sheets import gold_differences
-from quaver.study.sources.gold_files import GoldFiles
 
 
 @pytest.fixture(scope="module")
@@ -45,31 +43,6 @@ def test_it_is_packed_and_verified(study, tmp_path, texts):
     assert not quaver.verify(path).differs
     with pytest.raises(StoreError):
         opened.gold.draw(n=21)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", ["draw.csv", "labels.csv", "design.json"])
-def test_what_was_changed_is_found(study, tmp_path, name):
-    """As if the archive had been made anew around the changed file."""
-    path, _ = quaver.bundle(study, tmp_path / "s.quaver.zip")
-    opened = Study.open(path, folder=tmp_path / "opened")
-    stored = opened.annotations()
-    assert gold_differences(opened.source, stored) == []
-    files = GoldFiles(opened.folder)
-    design = files.sample().design
-    if name == "design.json":
-        files.path(name).write_text(json.dumps({**design, "seed": 1}))
-    elif name == "draw.csv":
-        _change(files.path(name), lambda row: row | {"drawn": "true" if row["drawn"] == "false" else "false"})
-    else:
-        other = {"left": "right", "right": "left"}
-        _change(files.path(name), lambda row: row | {"label": other[row["label"]]})
-    assert gold_differences(opened.source, stored)
-
-
-def _change(path, change):
-    first, *rest = read_rows(path)
-    write_rows(path, [change(first), *rest])
 
 
 def test_columns_without_a_sample_are_found(study, tmp_path):

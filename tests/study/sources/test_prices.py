@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from quaver.collect.run.progress import Price
-from quaver.core.records import Condition, Decoding, Variant
+from quaver.core.records import Condition, Variant
 from quaver.design.spec.study_file import read_study
 from quaver.errors import QuaverError, SpecError
 from quaver.models.llamacpp import LlamaCpp
@@ -76,39 +76,12 @@ def smollm2():
     return LlamaCpp(model="smollm2-135m-instruct")
 
 
-@pytest.mark.parametrize(
-    ("variant", "problem", "where"),
-    [
-        (replace(VARIANT, frame="plain"), "cannot go on from a plain text", "prompt.frame"),
-        (
-            replace(VARIANT, id="frame=plain", factors={"frame": "plain"}, frame="plain"),
-            "cannot go on from a plain text",
-            "variants: frame=plain",
-        ),
-        (replace(VARIANT, schema="{}"), "cannot be held to a JSON schema", "task.held"),
-    ],
-)
-def test_a_prompt_that_a_model_cannot_take(variant, problem, where):
-    with pytest.raises(SpecError, match=f"'f' {problem}") as caught:
-        check_abilities({"f": function()}, {}, [VARIANT, variant])
-    assert caught.value.where == where
-    assert caught.value.fix in ("leave it out", "set it to false")
-    with pytest.raises(SpecError) as caught:
-        check_abilities({"f": function(), "s": smollm2()}, {}, [variant])
-    assert str(caught.value.fix).endswith("models, s can")
-    check_abilities({"s": smollm2()}, {}, [variant])
-
-
 def test_a_model_is_held_to_what_it_is_asked():
     plain = replace(VARIANT, id="frame=plain", factors={"frame": "plain"}, frame="plain")
     models = {"f": function(), "s": smollm2()}
     apart = [Condition("f", "original", "d", 1), Condition("s", "frame=plain", "d", 1)]
     check_abilities(models, {}, [VARIANT, plain], conditions=apart)
-    with pytest.raises(SpecError, match=r"'f' .* plain text"):
+    with pytest.raises(SpecError, match=r"'f' .* plain text") as caught:
         check_abilities(models, {}, [VARIANT, plain], conditions=[*apart, Condition("f", plain.id, "d", 1)])
-
-
-def test_decodings_are_checked_too():
-    with pytest.raises(SpecError, match=r"'f' .* among labels") as caught:
-        check_abilities({"f": function()}, {"decoding.d": Decoding("d", constraint="labels")}, [VARIANT])
-    assert caught.value.where == "decoding.d"
+    assert caught.value.where == "variants: frame=plain"
+    assert str(caught.value.fix).endswith("models, s can")
