@@ -142,6 +142,20 @@ def falling_under(labels: LabelSet) -> dict[str, list[str]]:
     return children
 
 
+def ways_down(labels: LabelSet) -> dict[str, int]:
+    """For each label with others below it how many levels these have, and under no name how many there are.
+
+    >>> ways_down(LabelSet((Label("trial", "trial", parent="Justice"), Label("powers", "powers"))))
+    {'': 2, 'Justice': 1}
+    """
+    children = falling_under(labels)
+
+    def levels(code: str) -> int:
+        return 1 + max(map(levels, children[code])) if code in children else 0
+
+    return {code: levels(code) for code in children}
+
+
 def offered(labels: LabelSet, variant: Variant) -> LabelSet:
     """The labels that a prompt offers: all of them, or those of one level of a tree."""
     own = {label.code for label in labels.labels}

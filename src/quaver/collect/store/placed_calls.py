@@ -6,7 +6,6 @@ study changes: a response that fits the new study is found by its key.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -67,13 +66,12 @@ class Calls:
             ) f ON f.parent = a.condition GROUP BY f.model"""
         return Counter(dict(self._database.rows(sql) if has_quoting_follow_ups(self._database.db) else ()))
 
-    def said(self, conditions: Sequence[int], *, errors: bool = True) -> Iterator[tuple[int, Response, int]]:
-        """What the answers to some conditions say: each condition and answer once, and how often it came."""
-        but = "" if errors else "AND r.finish != 'error'"
+    def said(self, *, errors: bool = True) -> Iterator[tuple[int, Response, int]]:
+        """What the answers say: each condition and answer once, and how often it came."""
+        but = "" if errors else "WHERE r.finish != 'error'"
         sql = f"""SELECT a.condition, r.text, r.finish, r.error, nullif(r.thinking, '') IS NOT NULL, count(*)
-            FROM calls a JOIN responses r ON r.id = a.response
-            WHERE a.condition IN (SELECT value FROM json_each(?)) {but} GROUP BY 1, 2, 3, 4, 5"""
-        for condition, text, finish, error, thought, n in self._database.rows(sql, (json.dumps(conditions),)):
+            FROM calls a JOIN responses r ON r.id = a.response {but} GROUP BY 1, 2, 3, 4, 5"""
+        for condition, text, finish, error, thought, n in self._database.rows(sql):
             yield condition, Response(text, finish, error, "…" if thought else None), n
 
     def answered(self, *, errors: bool = True) -> int:

@@ -183,9 +183,11 @@ class Plan:
 
     def lost(self, position: int, response: Response) -> int:
         """How many of the calls about levels below an answer there will not be."""
-        below = self.experiment.levels_below
-        next_ones = self._next(position, response) if below[position] else []
-        return below[position] - sum(1 + below[cell.position] for cell in next_ones)
+        if self._label_of is None:
+            return 0
+        ways, next_ones = self.experiment.ways_down, self._next(position, response)
+        most = ways[self.experiment.conditions[position].follow_up] - 1
+        return most - sum(ways[cell.condition.follow_up] for cell in next_ones)
 
     @cached_property
     def _writers(self) -> dict[str, PromptWriter]:

@@ -9,7 +9,7 @@ from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 
-from quaver.core.label_values import Codebook, tree_of
+from quaver.core.label_values import Codebook, tree_of, ways_down
 from quaver.core.records import SPLIT, Condition, Decoding, Item, LabelSet, Variant
 from quaver.core.seeds import derive
 from quaver.design.calls.label_levels import ONE_BY_ONE, beginning_at_top, note_on_levels, with_levels
@@ -78,20 +78,16 @@ class Experiment:
         condition = self.conditions[position]
         if self.is_level(condition):
             return 0
-        return len(self.items) * condition.repeats * (1 + self.levels_below[position])
+        return len(self.items) * condition.repeats * (self.ways_down[""] if self.below else 1)
+
+    @cached_property
+    def ways_down(self) -> dict[str, int]:
+        """How many calls one after the other each label leads to at most; the first call, under no name."""
+        return ways_down(self.labels)
 
     def is_level(self, condition: Condition) -> bool:
         """Whether a condition that is asked offers what falls under the label that it follows."""
         return condition.parent is not None and condition.follow_up not in self.follow_ups
-
-    @cached_property
-    def levels_below(self) -> list[int]:
-        """How many calls one after the other may follow an answer of each condition that is asked."""
-        below = [0] * len(self.conditions)
-        for position, condition in [*enumerate(self.conditions)][::-1]:
-            if condition.parent is not None and self.is_level(condition):
-                below[condition.parent] = max(below[condition.parent], 1 + below[position])
-        return below
 
     @cached_property
     def in_parts(self) -> Experiment:

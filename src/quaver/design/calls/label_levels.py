@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from quaver.core.label_values import falling_under, lineages
+from quaver.core.label_values import falling_under, ways_down
 from quaver.core.records import Condition, LabelSet, Variant
 from quaver.design.spec.study_file import Positions
 from quaver.errors import SpecError
@@ -58,7 +58,7 @@ def with_levels(
 def note_on_levels(labels: LabelSet) -> str:
     """What a reader must know of labels that are asked for level by level."""
     return (
-        f"The labels are asked for level by level, in {max(map(len, lineages(labels).values()))} levels: an "
+        f"The labels are asked for level by level, in {ways_down(labels)['']} levels: an "
         "answer that other labels fall under is followed by a call that offers these alone, and is no text's "
         "label by itself. How many calls this takes depends on the answers."
     )

@@ -191,8 +191,7 @@ class StudySource(ABC):
             errors: Whether errors stay; otherwise they are asked again.
         """
         unfollowed, asked = store.calls.unfollowed(errors=errors), self.experiment.in_parts
-        conditions = [position for position, levels in enumerate(asked.levels_below) if levels]
-        for condition, response, n in store.calls.said(conditions, errors=errors) if conditions else ():
+        for condition, response, n in store.calls.said(errors=errors) if asked.below else ():
             unfollowed[asked.conditions[condition].model] += n * self.plan.lost(condition, response)
         return unfollowed
 
