@@ -89,27 +89,42 @@ def _fill(sheet, coder, truth):
         writer.writerows(rows)
 
 
-def fields(folder):
-    """Of a label, a set and a number, with gold labels."""
+def coded(at):
+    """What is true of a speech."""
+    return {"tone": ("good", "bad")[at % 2], "topics": SETS[at % 4], "amount": at * 5}
 
-    def said(n):
-        return {"tone": ("good", "bad")[n % 2], "topics": SETS[n % 4], "amount": n * 5}
 
+def answer(text, prompt):
+    """What is true, but for a tone that moves with the prompt."""
+    at = int(text.split()[-1])
+    moved = {"tone": "bad"} if at == 2 and "Code" in prompt else {}
+    return json.dumps({**coded(at), **moved})
+
+
+def speeches(folder, size=6, gold=("tone", "topics", "amount")):
+    """A study of a label, a set and a number, asked about each speech; some fields have gold labels."""
     rows = [("id", "text", "tone", "topics", "amount", "side")]
-    for n in range(6):
-        tone, topics, amount = said(n).values()
+    for at in range(size):
+        tone, topics, amount = (coded(at)[name] if name in gold else "" for name in coded(at))
         rows.append(
-            (f"i{n}", f"A speech about matter {n}", tone, ";".join(topics) or "[]", amount, "ab"[n % 2])
+            (
+                f"i{at}",
+                f"A long speech about matter {at}",
+                tone,
+                ";".join(topics) or "[]",
+                amount,
+                "ab"[at % 2],
+            )
         )
     _written(folder, FIELDS, rows)
-
-    def answer(text, prompt):
-        n = int(text.split()[-1])
-        return json.dumps({**said(n), **({"tone": "bad"} if n == 2 and "Code" in prompt else {})})
-
     study = quaver.Study.open(folder, functions={"m": answer})
     study.run()
-    return _packed(study)
+    return study
+
+
+def fields(folder):
+    """Of a label, a set and a number, with gold labels."""
+    return _packed(speeches(folder))
 
 
 def labels(folder):

@@ -5,58 +5,17 @@ import zipfile
 
 import polars as pl
 import pytest
-from tests.studies import written
+from tests.bundles.leaf_studies import answer, speeches
 
 import quaver
 from quaver.bundles.verification import verify
 from quaver.errors import StoreError
 from quaver.study.sources.archive import MANIFEST, members_in, pack
 
-STUDY = """\
-name: speeches
-task:
-  fields:
-    tone: {labels: [good, bad], gold: tone, definition: How the speech sounds.}
-    topics: {labels: [tax, war, health], several: true, gold: topics}
-    amount: {level: ratio, gold: amount}
-items: {source: items.csv, id: id, text: "{{ text }}", groups: [side]}
-prompt: {instruction: What does this text say?}
-variants:
-  - {use: instructions, texts: {curt: "Code this text."}}
-models: [{name: m, use: function}]
-measures: [inter_pss, accuracy, {use: label_shares, field: tone}]
-"""
-_SETS = (["tax"], ["tax", "war"], [], ["health"])
-
-
-def _said(at):
-    return {"tone": ("good", "bad")[at % 2], "topics": _SETS[at % 4], "amount": at * 5}
-
-
-def _answer(text, prompt):
-    """What is true, but for a tone that moves with the prompt, and one that is missing."""
-    at = int(text.split()[-1])
-    said = _said(at)
-    if at == 1:
-        del said["tone"]
-    if at == 2 and "Code" in prompt:
-        said["tone"] = "bad"
-    return json.dumps(said)
-
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
-    rows = [
-        f"i{at},A long speech about matter {at},{said['tone']},{';'.join(said['topics']) or '[]'},"
-        f"{said['amount']},{'ab'[at % 2]}"
-        for at in range(16)
-        for said in [_said(at)]
-    ]
-    items = "\n".join(["id,text,tone,topics,amount,side", *rows]) + "\n"
-    path = written(tmp_path_factory.mktemp("packed"), STUDY, items)
-    study = quaver.Study.open(path, functions={"m": _answer})
-    study.run(watch=lambda _: None)
-    return study
+    return speeches(tmp_path_factory.mktemp("packed") / "study", size=16)
 
 
 @pytest.fixture(scope="module")
@@ -128,18 +87,15 @@ def test_what_is_falsified_in_a_field_is_found(whole, tmp_path, name, old, new):
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory):
     """A study without gold labels of the tone, of which a sample was drawn and labelled."""
-    rows = [f"i{at},A long speech about matter {at},,[],{at * 5},a" for at in range(16)]
-    items = "\n".join(["id,text,tone,topics,amount,side", *rows]) + "\n"
-    path = written(tmp_path_factory.mktemp("judged"), STUDY, items)
-    quaver.Study.open(path, functions={"m": _answer}).run(watch=lambda _: None)
-    tone = quaver.Study.open(path, functions={"m": _answer}, field="tone")
+    folder = tmp_path_factory.mktemp("judged") / "study"
+    tone = speeches(folder, size=16, gold=("amount",)).fields["tone"]
     tone.gold.draw(n=10, coders=["ada"], form="csv", design="simple")
     (sheet,) = tone.source.gold_files.folder.glob("*ada.csv")
     table = pl.read_csv(sheet, infer_schema=False).with_columns(label=pl.lit("good"), note=pl.lit("sure"))
     table.write_csv(sheet)
     tone.gold.take(sheet)
     tone.gold.accept(error=0.9)
-    return quaver.Study.open(path, functions={"m": _answer})
+    return quaver.Study.open(folder, functions={"m": answer})
 
 
 def test_what_a_field_has_of_its_own_is_packed_and_verified(judged, tmp_path):
@@ -151,10 +107,7 @@ def test_what_a_field_has_of_its_own_is_packed_and_verified(judged, tmp_path):
         assert b"sure" not in archive.read("gold/labels.csv")
         assert {"gold/design.json", "gold/draw.csv", "gold/labels.csv"} <= set(archive.namelist())
     assert own == {"fields/tone/accepted.json", "fields/tone/report.html"}
-    before, after = (
-        quaver.Study.open(where, functions={"m": _answer}, field="tone")
-        for where in (judged.folder / "study.yaml", packed)
-    )
+    before, after = (one.fields["tone"] for one in (judged, quaver.Study.open(packed)))
     for cells in (before, after):
         assert cells.annotations()["gold"].drop_nulls().len() > 0
     assert [str(one) for one in before.estimates()] == [str(one) for one in after.estimates()]

@@ -103,6 +103,7 @@ BAD = {
         "check texts.csv --function functions:same --base-url http://x/v1",
         "takes no option",
     ),
+    "a budget of nothing": ("check texts.csv --budget 0", "--budget"),
     "no share": ("label texts.csv --error ten", "--error: this is not a share"),
     "nothing to read": (f"rescore study.yaml {' '.join(SAME)}", "collected"),
 }

@@ -20,17 +20,12 @@ _WORDS = {"favor": "love", "against": "hate", "none": "see"}
 TEXTS = [(f"I {_WORDS[LABELS[n % 3]]} tax number {n}.", LABELS[n % 3]) for n in range(30)]
 
 ANNOTATORS = """
-from itertools import count
-_calls = count()
 
 def good(text, prompt):
     return "favor" if "love" in text else "against" if "hate" in text else "none"
 
-def unstable(text, prompt):
-    return ("favor", "against", "none")[next(_calls) * 7 % 11 % 3]
-
-def unreadable(text, prompt):
-    return "I would rather not say."
+def inside(text):
+    return good(text, None)
 """
 
 
@@ -60,31 +55,9 @@ def prepared(data, **said_of_it):
     return prepared_check(data, **{"model": good, "prompts": 4, **said_of_it})
 
 
-# ------------------------------------------------------------------------ verdicts
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("name", "verdict"), [("good", "You can use"), ("unstable", "Do not use"), ("unreadable", "Do not use")]
-)
-def test_planted_annotators_at_the_prompt(texts, monkeypatch, capsys, name, verdict):
-    (texts.parent / "planted_annotators.py").write_text(ANNOTATORS, encoding="utf-8")
-    with pytest.raises(SystemExit) as ended:
-        said(
-            monkeypatch, "check", "texts.csv", "--gold", "stance", "--function", f"planted_annotators:{name}"
-        )
-    sys.modules.pop("planted_annotators")
-    assert ended.value.code in (0, None)
-    shown = capsys.readouterr().out
-    assert verdict in shown
-    assert "30 texts × 10 prompts" in shown
-    assert Path("texts-check/report.html").is_file()
-
-
 def test_what_to_type_next_can_be_typed(texts, monkeypatch, capsys):
     """A function is named again; one that holds its own instruction is not asked in other words as it is."""
-    alone = ANNOTATORS + "\ndef inside(text):\n    return good(text, None)\n"
-    (texts.parent / "planted_annotators.py").write_text(alone, encoding="utf-8")
+    (texts.parent / "planted_annotators.py").write_text(ANNOTATORS, encoding="utf-8")
 
     def typed(*words):
         with pytest.raises(SystemExit) as ended:
@@ -144,22 +117,6 @@ def test_a_function_with_a_prompt_of_its_own_is_asked_again_only(texts):
     assert len(identities) == 2, "two functions are two models"
 
 
-@pytest.mark.long
-def test_the_same_check_asks_nothing_twice(texts):
-    asked = []
-
-    def counting(text, prompt):
-        asked.append(text)
-        return good(text, prompt)
-
-    checked(texts, gold="stance", model=counting, prompts=2)
-    assert len(asked) == 30 * 2 * 2
-    checked(texts, gold="stance", model=counting, prompts=2)
-    assert len(asked) == 30 * 2 * 2
-    checked(texts, gold="stance", model=counting, prompts=3)
-    assert len(asked) == 30 * 3 * 2, "one more prompt asks for that prompt only"
-
-
 # ------------------------------------------------------------------ what is recognised
 
 
@@ -213,15 +170,13 @@ def test_groups_are_proposed_and_named_columns_stand_in_the_study_file(tweets):
             prepared(tweets, **wrong)
 
 
-@pytest.mark.long
 def test_what_most_coders_say_is_the_true_label(tmp_path):
     rows = [
         {"text": text, "anna": gold, "ben": gold.upper(), "cleo": "none" if n % 5 else gold}
         for n, (text, gold) in enumerate(TEXTS)
     ]
-    found = checked(rows, coders=["anna", "ben", "cleo"], labels=LABELS, model=good, to=tmp_path / "a")
+    found = prepared(rows, coders=["anna", "ben", "cleo"], labels=LABELS, to=tmp_path / "a")
     assert [item.gold for item in found.study.experiment.items] == [gold for _, gold in TEXTS]
-    assert found.verdict.kind == "use"
 
 
 def test_other_spellings_of_a_label_are_that_label(texts):
@@ -389,15 +344,6 @@ def test_nothing_is_spent_without_a_key_and_consent(texts, monkeypatch):
 @pytest.mark.parametrize("model", ["ollama/llama3.2", "smollm2-135m-instruct", good])
 def test_what_runs_here_costs_nothing(texts, model):
     assert not spends(prepared(texts, gold="stance", model=model).study)
-
-
-@pytest.mark.parametrize("budget", ["0", "-1"])
-def test_a_budget_of_nothing_is_refused_before_anything_is_written(texts, budget, monkeypatch, capsys):
-    with pytest.raises(SystemExit) as caught:
-        said(monkeypatch, "check", "texts.csv", "--gold", "stance", "--budget", budget)
-    assert caught.value.code == 2
-    assert "--budget" in capsys.readouterr().err
-    assert not Path("texts-check").exists()
 
 
 # ------------------------------------------------------------------------- the columns
