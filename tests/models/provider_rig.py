@@ -88,6 +88,15 @@ def systemless(body, path, n):
     return chat(body)
 
 
+def blocking(status, message, code=None):
+    """One that takes every text but the third."""
+
+    def answer(body, path, n):
+        return error(status, message, code) if "number 3." in json.dumps(body) else chat(body)
+
+    return answer
+
+
 def responses_only(body, path, n):
     """A model that is in the Responses API alone."""
     if not path.endswith("/responses"):
