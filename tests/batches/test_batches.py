@@ -208,6 +208,17 @@ def test_a_follow_up_goes_into_the_next_batch(one):
     assert (len(one.farm.jobs), one.paid) == (2, [1] * 24)
 
 
+def test_the_next_level_of_labels_goes_into_the_next_batch(one):
+    under = [{"code": code, "parent": "yes"} for code in ("surely", "perhaps")]
+    task = {"labels": [*under, "no"], "levels": "one by one"}
+    one.study = lambda **more: World.study(one, task=task)
+    outcome = one.to_the_end()
+    said = one.study().annotations()["reason"].str.starts_with("level 2, under “yes”").sum()
+    assert said > 0, "the provider says yes again, which is no answer to the second question"
+    assert (outcome.ended, outcome.missing) == ("finished", 0)
+    assert (len(one.farm.jobs), one.paid) == (2, [1] * (12 + said))
+
+
 def test_a_budget_counts_what_is_out(one):
     def capped(**more):
         return World.study(one, budget={"calls": 8})
