@@ -2,13 +2,11 @@
 
 import pytest
 
-from quaver.core.calls import Message
 from quaver.core.records import Label, LabelSet, Variant
 from quaver.testing.recipes import built, plugins, recipe_of
 
 LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative")))
 VARIANT = Variant("v", {}, "", "{{ text }}", "{{ text }}", "Which?", "", {"pos": "positive", "neg": "no"})
-PROMPT = (Message("system", "You code texts."), Message("user", "I like it. Which?"))
 
 
 @pytest.fixture(params=plugins("follow_ups"))
@@ -16,23 +14,18 @@ def follow_up(request):
     return built("follow_ups", request.param, recipe_of("follow_ups", request.param).options)
 
 
-def test_it_goes_on_from_the_prompt(follow_up):
-    assert follow_up.messages(PROMPT, "It is good.")[:2] == PROMPT
-
-
 def test_it_quotes_the_answer_where_it_says_so(follow_up):
-    messages = follow_up.messages(PROMPT, "It is good.")
+    messages = follow_up.messages("It is good.")
     quoted = [
-        message
-        for message in messages[2:]
-        if message.role == "assistant" and "It is good." in message.content
+        message for message in messages if message.role == "assistant" and "It is good." in message.content
     ]
     assert bool(quoted) == follow_up.quotes_answer
-    assert follow_up.quotes_answer or messages == follow_up.messages(PROMPT, "It is bad.")
+    assert follow_up.quotes_answer or messages == follow_up.messages("It is bad.")
 
 
 def test_it_ends_with_the_assistant_only_where_the_model_is_to_go_on(follow_up):
-    assert (follow_up.messages(PROMPT, "x")[-1].role == "assistant") == follow_up.continues
+    ends = [message.role for message in follow_up.messages("x")[-1:]]
+    assert (ends == ["assistant"]) == follow_up.continues
 
 
 def test_it_is_greedy_and_short(follow_up):

@@ -163,7 +163,7 @@ class Plan:
                     prompt = writer.write(item, writer.text(item))
                     requests.append(cell.quoting(prompt, prompt.messages, call))
                     continue
-                added, prompt = follow_up.messages((), response.text), request.prompt
+                added, prompt = follow_up.messages(response.text), request.prompt
                 prompt = prompt._replace(messages=_with(prompt.messages, added))
                 requests.append(cell.quoting(prompt, added, call))
         return requests

@@ -128,7 +128,7 @@ def items_in_short(experiment: Experiment) -> dict[str, Any]:
 
 def _messages(follow_up: FollowUp) -> list[list[str]]:
     """The messages of a follow-up after the prompt, with … for the answer."""
-    return list(map(list, follow_up.messages((), "…")))
+    return list(map(list, follow_up.messages("…")))
 
 
 def original_messages(experiment: Experiment) -> tuple[Message, ...]:

@@ -36,11 +36,10 @@ class FollowUp(Protocol):
         """
         ...
 
-    def messages(self, prompt: tuple[Message, ...], answer: str) -> tuple[Message, ...]:
-        """The messages that the model sees.
+    def messages(self, answer: str) -> tuple[Message, ...]:
+        """The messages that the model sees after the prompt.
 
         Args:
-            prompt: The messages before the answer.
             answer: The model's answer; empty if the follow-up does not quote it.
         """
         ...
@@ -75,11 +74,11 @@ class Constrained:
         longest = max(len(answer.encode()) for answer in variant.answers.values())
         return Decoding("constrained", max_tokens=max(_LEAST, longest), constraint="labels")
 
-    def messages(self, prompt: tuple[Message, ...], answer: str) -> tuple[Message, ...]:
-        """The prompt, the answer, and the marker."""
+    def messages(self, answer: str) -> tuple[Message, ...]:
+        """The answer, and the marker."""
         if self.continues:
-            return (*prompt, Message("assistant", answer + self._marker))
-        return (*prompt, Message("assistant", answer), Message("user", self._marker.strip()))
+            return (Message("assistant", answer + self._marker),)
+        return Message("assistant", answer), Message("user", self._marker.strip())
 
     def choices(self, labels: LabelSet, variant: Variant) -> tuple[str, ...]:
         """The variant's answers."""
@@ -106,9 +105,9 @@ class FirstToken:
         """One token."""
         return Decoding("first_token", max_tokens=1, logprobs=self._logprobs)
 
-    def messages(self, prompt: tuple[Message, ...], answer: str) -> tuple[Message, ...]:
-        """The prompt as it was."""
-        return prompt
+    def messages(self, answer: str) -> tuple[Message, ...]:
+        """The prompt stays as it was."""
+        return ()
 
     def choices(self, labels: LabelSet, variant: Variant) -> tuple[str, ...]:
         """Anything may be written: a constraint would move the probabilities."""
@@ -136,9 +135,9 @@ class Verbal:
         """A few tokens."""
         return Decoding("verbal", max_tokens=self._max_tokens)
 
-    def messages(self, prompt: tuple[Message, ...], answer: str) -> tuple[Message, ...]:
-        """The prompt, the answer, and the question."""
-        return (*prompt, Message("assistant", answer), Message("user", self._question))
+    def messages(self, answer: str) -> tuple[Message, ...]:
+        """The answer, and the question."""
+        return Message("assistant", answer), Message("user", self._question)
 
     def choices(self, labels: LabelSet, variant: Variant) -> tuple[str, ...]:
         """Anything may be written."""
