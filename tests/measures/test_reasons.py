@@ -24,6 +24,7 @@ REASONS = [
     ("intra_pss_cumulative", ONE, "fewer than two repeats"),
     ("intra_pss_adjacent", NONE, "no annotations"),
     ("sensitivity", ONE, "fewer than two variants"),
+    ("inter_model", ONE, "fewer than two models"),
     ("consistency", NO_GOLD, "no gold labels"),
     ("consistency", grid(["aa", "bb"], gold="ab"), "no class with two items"),
     ("distribution_shift", ONE, "fewer than two conditions with labels"),

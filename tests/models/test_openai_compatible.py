@@ -138,13 +138,6 @@ def test_thinking_is_kept_apart_with_its_tokens(message):
     assert (response.served_model, response.fingerprint) == ("m-1", "fp")
 
 
-def test_how_an_answer_ended():
-    assert read(replied(content="y", finish="length")).finish == "length"
-    filtered = read(replied(content="y", finish="content_filter"))
-    assert (filtered.finish, filtered.error is not None) == ("content_filter", True)
-    assert read(replied(content=None, refusal="I will not.")).text == "I will not."
-
-
 def test_a_label_is_taken_out_of_its_object_and_what_came_is_kept():
     whole = '{"label": "a b"}'
     tokens = ['{"', "label", '": "', "a", " b", '"}']

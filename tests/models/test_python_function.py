@@ -21,6 +21,20 @@ def model(annotate, **options):
     return Function(annotate=annotate, **options)
 
 
+def raising(error):
+    """A function that raises an error, or what a function of the text makes."""
+
+    def annotate(text, prompt):
+        raise error(text) if callable(error) else error
+
+    return annotate
+
+
+def about(item, repeats=1):
+    asked = request(str(item), repeats=range(repeats))
+    return asked._replace(calls=tuple(call._replace(item=item) for call in asked.calls))
+
+
 @pytest.mark.parametrize(
     ("annotate", "text"),
     [(echo, "a text|Which?"), (str.upper, "A TEXT"), (lambda text: text[::-1], "txet a")],
@@ -39,59 +53,38 @@ def test_one_that_cannot_take_what_it_is_given_is_refused_before_it_is_asked(ann
 
 
 def test_what_it_raises_becomes_an_error_response():
-    def fails(text, prompt):
-        raise ValueError("not " + "very " * 500 + "good")
-
-    response = one(model(fails), request())
+    response = one(model(raising(ValueError("not " + "very " * 500 + "good"))), request())
     assert response.finish == "error"
     assert response.error.startswith("ValueError: not very")
     assert response.error.endswith("very good"), "a provider's sentence may stand last"
     assert len(response.error) <= 500
 
 
-def about(item, repeats=1):
-    asked = request(repeats=range(repeats))
-    return asked._replace(calls=tuple(call._replace(item=item) for call in asked.calls))
+@pytest.mark.parametrize("asked", [[about(7)] * 100, [about(item) for item in range(15)]])
+def test_one_text_that_fails_and_texts_that_fail_each_for_another_reason_end_nothing(asked):
+    faults = model(raising(lambda text: type(f"Fault{text}", (Exception,), {})("no")))
+    assert len(list(faults.answer(asked))) == len(asked)
 
 
-def test_one_text_that_fails_with_every_prompt_ends_nothing():
-    def fails(text, prompt):
-        raise ValueError("never this text")
+def test_nineteen_items_that_fail_in_a_row_end_nothing_and_twenty_do():
+    def seldom(every):
+        def annotate(text, prompt):
+            if int(text) % every:
+                raise ValueError("no")
+            return "yes"
 
-    assert len(list(model(fails).answer(about(7) for _ in range(100)))) == 100
+        return model(annotate).answer(about(item) for item in range(40))
 
-
-def test_twenty_items_that_fail_in_a_row_end_it_and_fewer_do_not():
-    calls = []
-
-    def fails(text, prompt):
-        calls.append(1)
-        if len(calls) % 20 != 1:
-            raise ValueError("no")
-        return "yes"
-
-    responses = [response for (response,) in ask(model(fails), *(about(item) for item in range(40)))]
-    assert sum(response.finish == "error" for response in responses) == 38
-
-    def later(text, prompt):
-        calls.append(1)
-        if len(calls) > 41:
-            raise ValueError("never")
-        return "yes"
-
-    answers = model(later).answer(about(item) for item in range(100))
-    for _ in range(21):
-        next(answers)
-    with pytest.raises(ModelError, match="ValueError: never") as caught:
-        next(answers)
+    found = [response for _, (response,) in seldom(20)]
+    assert sum(response.finish == "error" for response in found) == 38
+    with pytest.raises(ModelError, match="ValueError: no") as caught:
+        list(seldom(100))
     assert "20 items" in caught.value.found
 
 
 @pytest.mark.parametrize("repeats", [1, 3, 5])
 @pytest.mark.parametrize("is_async", [False, True])
-def test_where_every_call_fails_alike_it_ends_within_ten_calls_with_the_functions_own_sentence(
-    is_async, repeats
-):
+def test_where_every_call_fails_alike_it_ends_within_ten_calls_with_its_own_sentence(is_async, repeats):
     calls = []
 
     def always(text, prompt):
@@ -102,19 +95,10 @@ def test_where_every_call_fails_alike_it_ends_within_ten_calls_with_the_function
         await asyncio.sleep(0)
         return always(text, prompt)
 
-    asked = [about(item, repeats) for item in range(100)]
     with pytest.raises(ModelError) as caught:
-        ask(model(later if is_async else always), *asked)
+        ask(model(later if is_async else always), *(about(item, repeats) for item in range(100)))
     assert caught.value.problem == "ValueError: the endpoint of this deployment was retired"
     assert 8 <= len(calls) <= 10
-
-
-def test_calls_that_fail_each_for_another_reason_go_on():
-    def odd(text, prompt):
-        raise type(f"Fault{text}", (Exception,), {})("no")
-
-    asked = [about(item)._replace(prompt=request(str(item)).prompt) for item in range(15)]
-    assert len(ask(model(odd), *asked)) == 15
 
 
 class Mute(Exception):
@@ -135,14 +119,11 @@ class Tone(enum.StrEnum):
     [SystemExit(3), KeyboardInterrupt(), GeneratorExit(), asyncio.CancelledError(), Mute(), MemoryError()],
 )
 def test_whatever_it_raises_beside_a_worker_is_that_calls_error(raised):
-    def fails(text, prompt):
-        raise raised
-
     async def fails_later(text, prompt):
         await asyncio.sleep(0)
         raise raised
 
-    for annotate in (fails, fails_later, lambda text, prompt: fails_later(text, prompt)):
+    for annotate in (raising(raised), fails_later, lambda text, prompt: fails_later(text, prompt)):
         (response,) = in_a_worker(lambda one_of=annotate: ask(model(one_of), request()))[0]
         assert (response.finish, response.text) == ("error", "")
         assert (response.error or "").startswith(type(raised).__name__)
@@ -154,11 +135,8 @@ def in_a_worker(work):
 
 
 def test_ctrl_c_in_the_main_thread_still_stops():
-    def interrupted(text, prompt):
-        raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        one(model(interrupted), request())
+        one(model(raising(KeyboardInterrupt())), request())
 
 
 @pytest.mark.parametrize(

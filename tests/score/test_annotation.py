@@ -36,9 +36,14 @@ ROWS = [
 ]
 
 
-def annotator(**evaluators):
+def annotator(*, conditions=CONDITIONS, items=ITEMS, variants=VARIANTS, decodings=None, **evaluators):
     return Annotator(
-        conditions=CONDITIONS, items=ITEMS, variants=VARIANTS, labels=LABELS, evaluators=evaluators
+        conditions=conditions,
+        items=items,
+        variants=variants,
+        labels=LABELS,
+        evaluators=evaluators,
+        decodings=decodings or {},
     )
 
 
@@ -91,23 +96,16 @@ def test_no_responses_make_an_empty_frame_with_its_columns(chunks, tmp_path):
         assert frame.schema == annotator().schema
 
 
-def test_a_factor_may_not_be_named_as_a_column():
-    with pytest.raises(SpecError, match="'label'"):
-        Annotator(
-            conditions=[Condition("m", "v", "d", 1)],
-            items=ITEMS,
-            variants={"v": _variant("v", {}, label="x")},
-            labels=LABELS,
-            evaluators={},
-        )
-    with pytest.raises(SpecError, match="'format'"):
-        Annotator(
-            conditions=CONDITIONS,
-            items=[Item("i", {}, groups={"format": "x"})],
-            variants=VARIANTS,
-            labels=LABELS,
-            evaluators={},
-        )
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("label", {"variants": {"n": _variant("n", {}, label="x")}, "conditions": CONDITIONS[:1]}),
+        ("format", {"items": [Item("i", {}, groups={"format": "x"})]}),
+    ],
+)
+def test_a_factor_may_not_be_named_as_a_column(name, changes):
+    with pytest.raises(SpecError, match=f"'{name}'"):
+        annotator(**changes)
 
 
 def test_a_folder_that_is_not_there_is_a_store_error(tmp_path):
@@ -120,14 +118,8 @@ def test_what_a_grid_varies_is_a_column_of_numbers():
         name: Decoding(name, temperature=heat, grid=("temperature",))
         for name, heat in (("hot,temperature=0.5", 0.5), ("hot,temperature=1", 1.0))
     }
-    made = Annotator(
-        conditions=[Condition("small", "n", name, 1) for name in decodings],
-        items=ITEMS,
-        variants=VARIANTS,
-        labels=LABELS,
-        evaluators={"first": FirstLabel()},
-        decodings=decodings,
-    )
+    conditions = [Condition("small", "n", name, 1) for name in decodings]
+    made = annotator(conditions=conditions, decodings=decodings, first=FirstLabel())
     frame = annotate([[(0, 0, 0, Response("Dole"), None), (1, 0, 0, Response("Dole"), None)]], made).collect()
     assert frame["temperature"].to_list() == [0.5, 1.0]
     assert frame.schema["temperature"] == pl.Float64
@@ -136,14 +128,7 @@ def test_what_a_grid_varies_is_a_column_of_numbers():
 def test_covariates_keep_their_types():
     told = {"distance": np.float64(0.25), "original": False, "flags": "lost labels: dole"}
     variants = {**VARIANTS, "s": replace(VARIANTS["s"], covariates=told)}
-    made = Annotator(
-        conditions=CONDITIONS,
-        items=ITEMS,
-        variants=variants,
-        labels=LABELS,
-        evaluators={"first": FirstLabel()},
-    )
-    frame = annotate([ROWS], made).collect()
+    frame = annotate([ROWS], annotator(variants=variants, first=FirstLabel())).collect()
     assert frame.select("distance", "original").dtypes == [pl.Float64, pl.Boolean]
     assert frame.select(*told).row(0) == (None, None, None)
     assert frame.select(*told).row(-1) == (0.25, False, "lost labels: dole")

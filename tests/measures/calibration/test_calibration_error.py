@@ -50,13 +50,6 @@ def test_multiples_of_a_tenth_fall_on_their_edge_however_they_were_computed(step
         assert assigned(np.clip(tenths, 0, 1), k.size).tolist() == (k - 1).tolist()
 
 
-def test_the_grid_worked_by_hand():
-    # (0.2, 0.3]: 0.3 twice, one right, gap .4; (0.8, 0.9]: 0.9 three times, two right, gap 2.7 − 2 = .7
-    found = ece(frame_of([0.3, 0.1 * 3, 0.9, 0.9, 0.9], [1, 0, 1, 1, 0]))[0]
-    assert found.value == pytest.approx((0.4 + 0.7) / 5)
-    assert [row["n"] for row in found.details["curve"]] == [2, 3]
-
-
 def simulated(n, seed, shift=0.0):
     rng = np.random.default_rng(seed)
     confidence = rng.uniform(0.5, 1, n)

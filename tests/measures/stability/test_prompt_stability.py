@@ -6,7 +6,7 @@ import pytest
 
 from quaver.agreement.coefficients import krippendorff_alpha
 from quaver.errors import MeasureError
-from quaver.measures.stability.prompt_stability import inter_model, inter_pss, intra_pss, original_agreement
+from quaver.measures.stability.prompt_stability import inter_pss, intra_pss, original_agreement
 
 FAST = {"resamples": 200}
 
@@ -51,16 +51,6 @@ def test_inter_is_the_mean_over_repeats_of_alpha_over_paraphrases():
         for _, part in frame.group_by("repeat", maintain_order=True)
     ]
     assert inter_pss(frame, **FAST)[0].value == pytest.approx(np.mean(alone))
-
-
-def test_models_as_raters():
-    frame = study(models=("m", "n"))
-    alone = [
-        krippendorff_alpha(matrix(part, "model"), resamples=0).value
-        for _, part in frame.group_by("variant", "repeat", maintain_order=True)
-    ]
-    assert inter_model(frame, **FAST)[0].value == pytest.approx(np.mean(alone))
-    assert inter_model(study(), **FAST)[0].reason.endswith("models")
 
 
 def test_conditions_without_variation_are_left_out_and_reported():
