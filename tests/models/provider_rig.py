@@ -9,6 +9,28 @@ import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from quaver.study.session import Study
+
+TEXTS = 12
+
+
+def study(folder, model, decoding, **more):
+    """A study of a dozen texts, asked of a model at an address."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = [f"{n},This is {'good' if n % 2 else 'bad'} number {n}.\n" for n in range(TEXTS)]
+    (folder / "texts.csv").write_text("id,text\n" + "".join(rows))
+    document = {
+        "task": {"labels": ["pos", "neg"]},
+        "items": {"source": str(folder / "texts.csv"), "id": "id", "text": "{{ text }}"},
+        "prompt": {"instruction": "Is it pos or neg?", "system": "You label."},
+        "models": [{"name": "m", "use": "openai_compatible", "model": "m", "patience": 10} | model],
+        "decoding": {"d": decoding},
+        "repeats": 1,
+        "measures": ["compliance"],
+        **more,
+    }
+    return Study.open(document, folder=folder / "study")
+
 
 def label_in(body):
     """The right label of the text that is asked about."""

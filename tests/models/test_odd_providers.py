@@ -6,8 +6,8 @@ from email.utils import formatdate
 from time import time
 
 import pytest
-from tests.models.provider_rig import chat, error, rigged
-from tests.models.test_provider_rig import TEXTS, reported, study
+from tests.models.provider_rig import TEXTS, chat, error, rigged, study
+from tests.models.test_provider_rig import reported
 
 from quaver.errors import ModelError
 

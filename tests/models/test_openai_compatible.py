@@ -6,6 +6,7 @@ import logging
 import pytest
 from tests.local_engines import NAME, base_url
 from tests.models.faulty_server import answer_to
+from tests.models.provider_rig import TEXTS, study
 from tests.models.serving import serving
 
 from quaver.core.calls import Message, Prompt, Response
@@ -16,7 +17,6 @@ from quaver.models.served.dialects import CHAT_API
 from quaver.models.served.presets import PRESETS
 from quaver.models.served.server_faults import Address, Passing, read_failure
 from quaver.models.served.server_reply import read_reply
-from quaver.study.session import Study
 from quaver.testing.requests import ask, one, request
 
 
@@ -236,7 +236,7 @@ def test_where_a_server_sends_to_is_told_without_what_may_be_secret():
 
 def test_a_misspelt_key_of_what_a_server_supports_suggests_the_nearest(tmp_path):
     with pytest.raises(SpecError, match="'choice'") as caught:
-        _study(tmp_path, "http://x/v1", supports={"choise": "none"}).plan()
+        study(tmp_path, {"base_url": "http://x/v1", "supports": {"choise": "none"}}, {}).plan()
     assert "models[0].supports.choise" in str(caught.value)
 
 
@@ -263,27 +263,15 @@ def test_the_key_appears_nowhere(tmp_path, monkeypatch, caplog):
     caplog.set_level(logging.DEBUG)
     with serving(key="very-secret") as (url, server):
         served = model(url, key="MY_KEY")
-        study = _study(tmp_path, url, key="MY_KEY")
-        study.run()
+        asked = study(tmp_path, {"base_url": url, "key": "MY_KEY"}, {})
+        asked.run()
         assert server.headers[-1]["Authorization"] == "Bearer very-secret"
         monkeypatch.setenv("MY_KEY", "very-secret-but-wrong")
         with pytest.raises(ModelError) as caught:
             served.probe(Needs())
     told = [str(caught.value), repr(served), str(served.provenance()), served.identity(), caplog.text]
-    told += [path.read_bytes().decode("latin-1") for path in study.folder.rglob("*") if path.is_file()]
+    told += [path.read_bytes().decode("latin-1") for path in asked.folder.rglob("*") if path.is_file()]
     assert not [text for text in told if "very-secret" in text]
-
-
-def _study(folder, url, decoding=None, **options):
-    (folder / "items.csv").write_text("id,text\n" + "".join(f"{n},Text {n}\n" for n in range(8)))
-    document = {
-        "task": {"labels": ["yes", "no"]},
-        "items": {"source": str(folder / "items.csv"), "id": "id", "text": "{{ text }}"},
-        "prompt": {"instruction": "Is it so?"},
-        "models": [{"name": "s", "use": "openai_compatible", "model": "m", "base_url": url, **options}],
-        "decoding": {"d": decoding or {}},
-    }
-    return Study.open(document, folder=folder / "study")
 
 
 # ---------------------------------------------------------------------------- trying first
@@ -291,16 +279,17 @@ def _study(folder, url, decoding=None, **options):
 
 def test_a_constraint_that_is_ignored_is_an_error(tmp_path):
     with serving() as (url, server):
-        study = _study(tmp_path, url, {"constraint": "labels"}, supports={"choice": "structured_outputs"})
+        model = {"base_url": url, "supports": {"choice": "structured_outputs"}}
+        asked = study(tmp_path, model, {"constraint": "labels"})
         with pytest.raises(ModelError, match="honour choice"):
-            study.run()
+            asked.run()
         assert server.seen == 1, "nothing was asked of it but the trial"
 
 
 def test_only_what_the_study_asks_for_is_tried(tmp_path):
     with serving() as (url, server):
-        _study(tmp_path, url).run()
-        assert server.seen == 8
+        study(tmp_path, {"base_url": url}, {}).run()
+        assert server.seen == TEXTS
 
 
 @pytest.mark.long
@@ -318,7 +307,7 @@ def test_what_the_study_asks_for_is_tried():
 )
 def test_more_than_the_server_gives_is_refused_at_plan_time(decoding, problem, tmp_path):
     with pytest.raises(SpecError, match=problem):
-        _study(tmp_path, "http://localhost:1/v1", decoding).plan()
+        study(tmp_path, {"base_url": "http://localhost:1/v1"}, decoding).plan()
 
 
 def test_repeats_are_requests_of_their_own():

@@ -10,14 +10,11 @@ import pytest
 from tests.local_engines import NAME, base_url
 from tests.models import provider_rig as rig
 from tests.models.knob_table import knob_table
-from tests.models.provider_rig import rigged
+from tests.models.provider_rig import TEXTS, rigged, study
 
 from quaver.core.instrument import record_in
 from quaver.errors import ModelError
 from quaver.models.served.presets import PRESETS as PRESETS_OF_SERVERS
-from quaver.study.session import Study
-
-TEXTS = 12
 
 KINDS = {
     "plain": lambda body, path, n: rig.chat(body),
@@ -41,23 +38,6 @@ DECODINGS = {
     "cold": {"temperature": 0, "max_tokens": 256},
     "warm": {"temperature": 0.7, "max_tokens": 256, "top_p": 0.9, "stop": ["###"]},
 }
-
-
-def study(folder, model, decoding, **more):
-    folder.mkdir(parents=True, exist_ok=True)
-    rows = [f"{n},This is {'good' if n % 2 else 'bad'} number {n}.\n" for n in range(TEXTS)]
-    (folder / "texts.csv").write_text("id,text\n" + "".join(rows))
-    document = {
-        "task": {"labels": ["pos", "neg"]},
-        "items": {"source": str(folder / "texts.csv"), "id": "id", "text": "{{ text }}"},
-        "prompt": {"instruction": "Is it pos or neg?", "system": "You label."},
-        "models": [{"name": "m", "use": "openai_compatible", "model": "m", "patience": 10} | model],
-        "decoding": {"d": decoding},
-        "repeats": 1,
-        "measures": ["compliance"],
-        **more,
-    }
-    return Study.open(document, folder=folder / "study")
 
 
 def reported(found):

@@ -67,14 +67,14 @@ def test_up_to_how_many_prompts_like_these_could_be_broken():
 
 
 def test_prompts_that_are_alike_are_not_chosen_among():
-    """Of twenty studies of five prompts that are equally noisy hardly one has an odd or a better prompt."""
+    """Of forty studies of five prompts that are equally noisy hardly one has an odd or a better prompt."""
     studies = []  # "v" to "z" are 3, 4, 0, 1 and 2 modulo 5
-    for seed in range(20):
+    for seed in range(40):
         again = np.random.default_rng(seed).random((60, 5)) < 0.2
         studies.append(
             chosen(study(lambda item, prompt, again=again: "ab"[(item + again[item, ord(prompt) % 5]) % 2]))
         )
-    assert sum("rest_agreement" in found for found in studies) <= 1
+    assert sum("rest_agreement" in found for found in studies) <= 2
     assert sum(found["best_prompt_better"].low > 0 for found in studies) <= 1
 
 
