@@ -99,7 +99,7 @@ COMPARED: Mapping[str, Mapping[str, str]] = {
         "table question-configurations": "test_questions_by_configuration",
         "table questions": "test_questions_over_all_configurations",
         "table temperatures": "test_temperature_as_a_factor",
-        "table mixed-model": "test_the_mixed_model_is_the_maximum_of_its_likelihood",
+        "table mixed-model": "test_the_mixed_model_is_the_measure_that_lme4_confirms",
         "measure strict_stability": "test_configurations_side_by_side",
         "measure mode_frequency": "test_configurations_side_by_side",
         "measure answer_entropy": "test_configurations_side_by_side",

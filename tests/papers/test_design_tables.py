@@ -179,3 +179,14 @@ def test_answers_as_written_and_whether_they_comply(study):
     some = table(study, "raw-outputs", items=["7"]).rows()
     assert len(some) == 4
     assert all((row["answer"] == "Well.") != (row["compliance"] == "valid") for row in some)
+
+
+def test_each_model_over_all_prompts(study):
+    (row,) = tabled(study, "overall")
+    close(row, outcomes(answers(study)))
+
+
+def test_prompts_in_full_without_the_text(study):
+    rows = tabled(study, "prompt-texts")
+    assert all("⟨text⟩" in row["text"] and "Which side is it?" in row["text"] for row in rows)
+    assert ["Please." in row["text"] for row in rows] == [False, True, False, True]

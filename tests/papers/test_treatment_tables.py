@@ -3,9 +3,10 @@
 import numpy as np
 import polars as pl
 import pytest
-from scipy import optimize, special, stats
-from tests.papers.planted import asked, chance, items, noisy, tabled
+from scipy import stats
+from tests.papers.planted import asked, items, noisy, tabled
 
+from quaver.measures import mixed_effects
 from quaver.papers import table
 
 STUDY = """\
@@ -119,101 +120,18 @@ def test_temperature_as_a_factor(study):
             assert row["accuracy less lowest temperature"] is None
 
 
-def of_items(text, prompt):
-    """Right more often about some items than about others, and less often where it is hard."""
-    asked_before[text, prompt] = time = asked_before.get((text, prompt), 0) + 1
-    odds = 0.8 + 1.5 * stats.norm.ppf(chance("item", text)) - (0.9 if "Hard" in prompt else 0)
-    right = text.split()[-1]
-    if chance("answer", text, prompt, time) < 1 / (1 + np.exp(-odds)):
-        return right
-    return {"left": "right", "right": "left"}[right]
-
-
-asked_before = {}
-
-
-@pytest.fixture(scope="module")
-def differing(tmp_path_factory):
-    """Items that differ in difficulty, as a random intercept has it."""
-    folder = tmp_path_factory.mktemp("differing")
-    items(folder, 24)
-    return asked(folder / "quiz.yaml", STUDY, one=of_items)
-
-
-def less_likely(theta, design, right):
-    """Less the log likelihood of β and log sd, each item's integral by sums over a fine grid.
-
-    Args:
-        theta: β, then the logarithm of the intercepts' standard deviation.
-        design: Shape (items, answers, columns of the formula).
-        right: Whether each answer is right, shape (items, answers).
-    """
-    fixed, sd = design @ theta[:-1], np.exp(theta[-1])
-    z = np.linspace(-8, 8, 401)
-    full = fixed[..., None] + sd * z
-    terms = (
-        (right[..., None] * full - np.logaddexp(0, full)).sum(1) + stats.norm.logpdf(z) + np.log(z[1] - z[0])
-    )
-    return -float(special.logsumexp(terms, axis=1).sum())
-
-
-def fitted(design, right):
-    """What maximises the likelihood, its standard errors by the curvature, and the log likelihood."""
-    size = design.shape[2] + 1
-    best = optimize.minimize(
-        less_likely, np.zeros(size), (design, right), method="BFGS", options={"gtol": 1e-6}
-    ).x
-    steps = 1e-3 * np.eye(size)
-    curve = [
-        [
-            sum(a * b * less_likely(best + a * e + b * f, design, right) for a in (1, -1) for b in (1, -1))
-            / 4e-6
-            for f in steps
-        ]
-        for e in steps
-    ]
-    return best, np.sqrt(np.diag(np.linalg.inv(np.array(curve)))), -less_likely(best, design, right)
-
-
-@pytest.fixture(scope="module")
-def rows(differing):
-    """The table, by how the temperature enters and by term."""
-    return {(row["temperature"], row["term"]): row for row in tabled(differing, "mixed-model")}
-
-
-@pytest.mark.long
-def test_the_mixed_model_is_the_maximum_of_its_likelihood(differing, rows):
-    """Each cell, by a fit of its own."""
-    frame = differing.annotations().with_columns(pl.col(pl.Categorical).cast(pl.String))
-    frame = frame.with_columns(pl.col("item").cast(pl.Int64)).sort(
-        "item", "treatment", "temperature", "repeat"
-    )
-    right = (frame["label"] == frame["gold"]).to_numpy().reshape(24, -1).astype(float)
-    hard, heat = (frame[name].to_numpy().reshape(24, -1) for name in ("treatment", "temperature"))
-    one, hard = np.ones_like(right), (hard == "T1").astype(float)
-    number = np.stack([one, hard, heat, hard * heat], 2)
-    middle, high = heat == 0.5, heat == 1.0
-    factor = np.stack([one, hard, middle, high, hard * middle, hard * high], 2)
-    names = {
-        "as a number": ("Intercept", "treatment[T1]", "temperature", "treatment[T1]:temperature"),
-        "as a factor": (
-            *("Intercept", "treatment[T1]", "temperature[0.5]", "temperature[1.0]"),
-            *("treatment[T1]:temperature[0.5]", "treatment[T1]:temperature[1.0]"),
-        ),
-    }
-    for (kind, terms), design in zip(names.items(), (number, factor), strict=True):
-        best, errors, _ = fitted(design, right)
-        for term, value, error in zip(terms, best, errors, strict=False):
-            row = rows[kind, term]
-            assert row["estimate"] == pytest.approx(value, abs=1e-3), (kind, term)
-            assert row["SE"] == pytest.approx(error, rel=0.02), (kind, term)
-            assert row["odds ratio"] == pytest.approx(np.exp(value), rel=1e-3)
-            assert row["robust SE"] >= row["SE"] - 1e-9
-            assert row["p"] == pytest.approx(2 * stats.t.sf(abs(value / row["robust SE"]), 23), abs=0.01)
-        spread = next(row for at, row in rows.items() if at[0] == kind and at[1].startswith("sd of"))
-        assert spread["estimate"] == pytest.approx(np.exp(best[-1]), abs=2e-3), list(rows)
-    for (kind, terms), design in zip(names.items(), (number, factor), strict=True):
-        alone = design[..., : sum(":" not in term for term in terms)]
-        gain = 2 * (fitted(design, right)[2] - fitted(alone, right)[2])
-        row = rows[kind, "interactions (χ²)"]
-        assert row["estimate"] == pytest.approx(gain, abs=1e-3)
+@pytest.mark.parametrize(("kind", "dtype"), [("as a number", pl.Float64), ("as a factor", pl.String)])
+def test_the_mixed_model_is_the_measure_that_lme4_confirms(study, kind, dtype):
+    """Of which tests/numerics holds every coefficient against lme4's."""
+    rows = {row["term"]: row for row in tabled(study, "mixed-model") if row["temperature"] == kind}
+    frame = study.annotations().with_columns(pl.col("temperature").cast(dtype))
+    *effects, sd, interactions = mixed_effects(frame, formula="correct ~ treatment * temperature")
+    assert len(rows) == len(effects) + 2
+    for one in effects:
+        row, details = rows[one.cell["term"]], one.details
+        assert [row["estimate"], row["SE"]] == pytest.approx([one.value, details["se"]])
+        assert row["odds ratio"] == pytest.approx(np.exp(one.value))
+        assert row["robust SE"] == pytest.approx(details["adjusted_se"])
+        assert row["p"] == pytest.approx(2 * stats.t.sf(abs(one.value / row["robust SE"]), 15), abs=0.01)
+    assert rows[f"sd of {sd.cell['term']}"]["estimate"] == pytest.approx(sd.value)
+    assert rows["interactions (χ²)"]["estimate"] == pytest.approx(interactions.value)

@@ -9,15 +9,8 @@ from ruamel.yaml import YAML
 from quaver.core.calls import Response
 
 TEXT_EVALUATORS = (
-    "answer_markers",
-    "exact",
-    "final_line",
-    "first_character",
-    "first_label",
-    "json_field",
-    "label_match",
-    "label_scores",
-    "marked_label",
+    *("answer_markers", "exact", "final_line", "first_character", "first_label", "json_field"),
+    *("label_match", "label_scores", "marked_label"),
 )
 OPTIONS = {"final_line": {"marked": True}}
 """The options with which the files' readings are read."""

@@ -89,14 +89,8 @@ def test_the_prompt_names_the_label_of_a_lone_score_whatever_the_order_of_labels
 @pytest.mark.parametrize(
     "text",
     [
-        "0.2/1",
-        "1 out of 10",
-        "0.6 - 0.8",
-        "0.6 to 0.8",
-        "between 0.2 and 0.4",
-        "> 0.5",
-        "more than 0.5",
-        "0.1 0.2",
+        *("0.2/1", "1 out of 10", "0.6 - 0.8", "0.6 to 0.8", "between 0.2 and 0.4", "> 0.5"),
+        *("more than 0.5", "0.1 0.2"),
     ],
 )
 def test_what_is_no_score_is_not_read_as_one(text):

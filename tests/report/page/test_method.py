@@ -32,15 +32,8 @@ def test_agreement_and_settled_disagreements_are_counted():
         "agreement": {"value": 0.8, "details": {"percent": 0.9}},
     }  # fmt: skip
     text = gold_sentences(sample)
-    for said in (
-        "by predicted",
-        "0.10 to 0.40",
-        "2 rounds",
-        "alpha 0.80",
-        "90%",
-        "1 disagreement settled by an",
-    ):
-        assert said in text
+    shown = "by predicted", "0.10 to 0.40", "2 rounds", "alpha 0.80", "90%", "1 disagreement settled by an"
+    assert all(said in text for said in shown), text
     assert "without a gold label" not in text
 
 
