@@ -33,7 +33,7 @@ _WAYS = {"killed": None, "full": errno.ENOSPC, "read-only": errno.EROFS}
 def interruptions(scenario, folder, most, seed="", parts=1):
     """What came of interrupting a scenario's command in each way at up to so many of its changes.
 
-    They are spread evenly, or drawn with a seed; a part of all ways at all of them is taken, another each day.
+    They are spread evenly, or drawn with a seed; of all ways at all of them a part is taken, others each day.
 
     Returns:
         ``whole``: what is there after it ran whole; ``changes``: how many changes that took; ``wrong``: for
