@@ -4,7 +4,7 @@ import pytest
 from tests.chromium import browser
 from tests.models.provider_rig import chat, error, rigged
 from tests.start.started import started
-from tests.start.walk import REFORM, Walk
+from tests.start.walk import Walk
 
 from quaver.design.spec.yaml_file import read_yaml
 
@@ -23,11 +23,11 @@ def failing(body, path, n):
     return error(400, HOSTILE, "context_length_exceeded") if n % 3 == 1 else chat(body, "favor")
 
 
-def test_what_a_failing_server_says_is_text(browser, tmp_path):
+def test_what_a_failing_server_says_is_text(browser, reform, tmp_path):
     models = {"/v1/models": {"data": [{"id": "gpt-5-mini"}]}}
     with rigged(failing, models) as rig, started(tmp_path, {"OPENAI_BASE_URL": rig.url}) as address:
         walk = Walk(browser, address)
-        walk.upload(REFORM)
+        walk.upload(reform)
         walk.to_the_model()
         walk.click("text=Next: the plan")
         walk.at("plan")
@@ -54,11 +54,11 @@ def rewording(body, path, n):
     return chat(body, f"{words} what it says of the plan." if "New instruction" in asked else "favor")
 
 
-def test_a_models_words_for_the_question_are_shown_before_they_are_asked(browser, tmp_path):
+def test_a_models_words_for_the_question_are_shown_before_they_are_asked(browser, reform, tmp_path):
     models = {"/v1/models": {"data": [{"id": "gpt-5-mini"}]}}
     with rigged(rewording, models) as rig, started(tmp_path, {"OPENAI_BASE_URL": rig.url}) as address:
         walk = Walk(browser, address)
-        walk.upload(REFORM)
+        walk.upload(reform)
         walk.to_the_model("What does it say of the reform?")
         walk.click("text=Next: the plan")
         walk.at("plan")
@@ -73,14 +73,14 @@ def test_a_models_words_for_the_question_are_shown_before_they_are_asked(browser
     assert walk.wrong == []
 
 
-def test_how_the_model_is_asked_goes_along(browser, tmp_path):
+def test_how_the_model_is_asked_goes_along(browser, reform, tmp_path):
     """The page has the options of ``quaver check``; a key of another address stays behind with that."""
     models = {"/v1/models": {"data": [{"id": "gpt-5-mini"}]}}
     with rigged(lambda body, path, n: chat(body, "favor"), models) as rig:
         environment = {"OPENAI_BASE_URL": rig.url, "LAB_KEY": "sk-lab-0123456789abcdef"}
         with started(tmp_path, environment) as address:
             walk = Walk(browser, address)
-            walk.upload(REFORM)
+            walk.upload(reform)
             walk.to_the_model()
             walk.click("text=Another model")
             walk.fill("input[aria-label='Name of the model']", "m")

@@ -7,7 +7,6 @@ import pytest
 from tests.chromium import browser
 from tests.stance_server import stance_server
 from tests.start.started import begun
-from tests.start.test_labels_page import some_posts
 from tests.start.walk import Walk
 
 __all__ = ["browser"]
@@ -34,7 +33,7 @@ class Ring(KeyringBackend):
 '''
 
 
-def test_killed_on_the_page_on_labels_it_goes_on_with_the_kept_key(browser, tmp_path):
+def test_killed_on_the_page_on_labels_it_goes_on_with_the_kept_key(browser, reform, tmp_path):
     ring, folder = tmp_path / "ring", tmp_path / "studies"
     ring.mkdir()
     folder.mkdir()
@@ -46,7 +45,7 @@ def test_killed_on_the_page_on_labels_it_goes_on_with_the_kept_key(browser, tmp_
         environment["OPENAI_BASE_URL"] = server
         with begun(folder, environment) as (address, process):
             walk = Walk(browser, address)
-            walk.upload(some_posts(tmp_path / "posts.csv", 200))
+            walk.upload(reform)
             walk.to_the_model()
             walk.click("text=Another model")
             walk.fill("[aria-label^='Name of the model']", "stance")
@@ -63,14 +62,14 @@ def test_killed_on_the_page_on_labels_it_goes_on_with_the_kept_key(browser, tmp_
             gate.clear()
             walk.click("button:has-text('Ask ')")
             walk.page.locator(".qv-run").wait_for()
-            while not (folder / "posts-check" / "study.labels" / ".run.pid").exists():
+            while not (folder / "reform-check" / "study.labels" / ".run.pid").exists():
                 walk.page.wait_for_timeout(100)
             process.send_signal(signal.SIGKILL)
             walk.context.close()
         assert any(SECRET in path.read_text() for path in ring.glob("*KEY_127_0_0_1*"))
         with begun(folder, environment) as (address, _):
             walk = Walk(browser, address)
-            walk.page.goto(f"{address}study/posts-check/labels")
+            walk.page.goto(f"{address}study/reform-check/labels")
             walk.page.locator(".qv-run").wait_for()  # who asks was not killed, and is followed at once
             gate.set()
             walk.click("text=Write the labelled table")

@@ -6,8 +6,9 @@ import shlex
 import pytest
 from tests.chromium import browser
 from tests.stance_server import stance_server, truth
+from tests.start.conftest import posts
 from tests.start.started import started
-from tests.start.walk import REFORM, Walk
+from tests.start.walk import Walk
 
 from quaver.design.items.table_files import read_rows
 
@@ -28,20 +29,10 @@ def by_hand(sheet):
     return back
 
 
-def some_posts(path, most=500):
-    """A table of the posts that people labelled, and of some others."""
-    rows = sorted(read_rows(REFORM, sheet="Posts"), key=lambda row: not row.text("hand_label"))[:most]
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
-
-
 def test_a_promise_is_made_with_the_sheet_that_came_back(browser, tmp_path):
     with stance_server() as server, started(tmp_path, {"OPENAI_BASE_URL": server}) as address:
         walk = Walk(browser, address)
-        walk.upload(some_posts(tmp_path / "posts.csv"))
+        walk.upload(posts(tmp_path / "posts.xlsx", 12))
         walk.to_the_model()
         walk.to_the_verdict()
         walk.click("button:has-text('Label all texts')")
@@ -55,7 +46,7 @@ def test_a_promise_is_made_with_the_sheet_that_came_back(browser, tmp_path):
         before = state.inner_text()
         assert "can be accepted" not in before
         with walk.page.expect_download() as download:
-            walk.click(".qv-files a:has-text('.xlsx') >> nth=0")
+            walk.click(".qv-files a:has-text('.xlsx') >> nth=1")
         sheet = tmp_path / download.value.suggested_filename
         download.value.save_as(sheet)
         walk.page.set_input_files("input[type=file]", by_hand(sheet))
@@ -67,7 +58,7 @@ def test_a_promise_is_made_with_the_sheet_that_came_back(browser, tmp_path):
         assert typed[typed.index("--returned") + 1].startswith("posts-check/returned-")
         walk.context.close()
     assert walk.wrong == []
-    rows = read_rows(tmp_path / "posts-labelled.csv")
+    rows = read_rows(tmp_path / "posts-labelled.xlsx")
     model = [row for row in rows if row.text("labelled by") == "the model" and not row.text("needs a person")]
-    assert len(model) > 200
+    assert len(model) > 80
     assert sum(row.text("label") != truth(row.text("tweet")) for row in model) <= 0.1 * len(model)

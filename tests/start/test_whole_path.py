@@ -11,7 +11,7 @@ from tests.chromium import assert_accessible, browser, violations
 from tests.local_engines import JsonServer
 from tests.stance_server import stance_server
 from tests.start.started import begun, started
-from tests.start.walk import REFORM, STEPS, Walk
+from tests.start.walk import STEPS, Walk
 from tests.test_copied import Terminal
 from tests.view.page.test_hostile_texts import HOSTILE_TEXTS
 
@@ -32,10 +32,17 @@ def server():
         yield url
 
 
-def test_from_a_spreadsheet_to_labels(browser, server, tmp_path):
+@pytest.fixture(scope="module")
+def paced():
+    """A server that leaves a walk the time to see that it is asked."""
+    with stance_server(0.1) as url:
+        yield url
+
+
+def test_from_a_spreadsheet_to_labels(browser, server, convincing, tmp_path):
     environment = {"OPENAI_BASE_URL": server, "OPENAI_API_KEY": SECRET}
     posts = tmp_path / "Ärzte's posts & more.xlsx"
-    posts.write_bytes(REFORM.read_bytes())
+    posts.write_bytes(convincing.read_bytes())
     folder = tmp_path / "there"
     folder.mkdir()
     with started(folder, environment) as address:
@@ -57,8 +64,8 @@ def test_from_a_spreadsheet_to_labels(browser, server, tmp_path):
             terminal.succeed(line)  # each goes on from what was asked
     assert {line.split()[1] for line in walk.typed} >= {"check", "run", "status", "label"}
     rows = read_rows(table, sheet="Posts")
-    assert len(rows) == 2000
-    assert sum(row.text("label") in ("favor", "against", "none") for row in rows) > 1950
+    assert len(rows) == 159
+    assert sum(row.text("label") in ("favor", "against", "none") for row in rows) > 150
     for path in tmp_path.rglob("*"):
         assert path.is_dir() or SECRET.encode() not in path.read_bytes(), path
 
@@ -67,13 +74,13 @@ PICKED = {"no, they were chosen": "chosen", "yes, from all texts": "random"}
 """How texts with hand labels were picked: the answers on the page, and what the study keeps."""
 
 
-def test_what_is_chosen_paused_and_edited_goes_along(browser, server, tmp_path):
-    with started(tmp_path, {"OPENAI_BASE_URL": server}) as address:
+def test_what_is_chosen_paused_and_edited_goes_along(browser, paced, reform, tmp_path):
+    with started(tmp_path, {"OPENAI_BASE_URL": paced}) as address:
         walk = Walk(browser, address)
         walk.page.locator("text=Choose a table").wait_for()
         with walk.page.expect_file_chooser() as chooser:
             walk.click("text=Choose a table")
-        chooser.value.set_files(REFORM)
+        chooser.value.set_files(reform)
         walk.at("texts")
         path = walk.page.url.rpartition("/")[0]
         asked = walk.page.get_by_role("radiogroup", name="Were these texts drawn at random?")
@@ -113,8 +120,8 @@ def test_what_is_chosen_paused_and_edited_goes_along(browser, server, tmp_path):
     assert walk.wrong == []
 
 
-def test_killed_at_each_step_it_goes_on(browser, server, tmp_path):
-    environment = {"OPENAI_BASE_URL": server, "OPENAI_API_KEY": SECRET}
+def test_killed_at_each_step_it_goes_on(browser, paced, reform, tmp_path):
+    environment = {"OPENAI_BASE_URL": paced, "OPENAI_API_KEY": SECRET}
 
     def killed(act):
         with begun(tmp_path, environment) as (address, process):
@@ -127,7 +134,7 @@ def test_killed_at_each_step_it_goes_on(browser, server, tmp_path):
         walk.click("text=reform-check")
 
     def first(walk):
-        walk.upload(REFORM)
+        walk.upload(reform)
         walk.click("[aria-label='What party is']")
         walk.click(".q-menu >> text=compare by it")
         walk.page.locator("code:has-text('--compare party')").wait_for()
@@ -172,46 +179,23 @@ def test_killed_at_each_step_it_goes_on(browser, server, tmp_path):
     assert 'groups: ["party"]' in written
 
 
-def test_what_is_hostile_is_text(browser, server, tmp_path):
-    hostile = [one.replace("\x00", "") for one in HOSTILE_TEXTS]
-    name = "<img src=x onerror=window.ran=1>"
+def test_what_is_hostile_is_text_and_so_is_what_a_model_answers(browser, tmp_path):
+    labels = ("<img src=x onerror=window.ran=1>", "{{b}}<script>window.ran=2</script>")
+    name = "<img src=x onerror=window.ran=3>"
     table = tmp_path / f"{name}.csv"
+    assert len(HOSTILE_TEXTS) >= 34
     with table.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["id", "text", name, "gold"])
-        for at, text in enumerate(hostile):
-            writer.writerow([f"i{at}", f"{text} #{at:06}", text[:20], ("<b>a</b>", "{{b}}")[at % 2]])
-    assert len(hostile) >= 34
-    with started(tmp_path, {"OPENAI_BASE_URL": server}) as address:
-        walk = Walk(browser, address)
-        asked = []
-        walk.page.on("request", lambda request: asked.append(request.url))
-        walk.upload(table)
-        for at in range(5):
-            walk.page.reload()
-            walk.at("texts")
-            assert walk.page.evaluate("window.ran") is None, at
-        walk.to_the_model()
-        own = address.split("/")[2]
-        assert {one.split("/")[2] for one in asked if not one.startswith("data:")} == {own}
-        assert walk.page.evaluate("window.ran") is None
-        walk.context.close()
-
-
-def test_what_a_model_answers_is_text(browser, tmp_path):
-    labels = ("<img src=x onerror=window.ran=1>", "{{b}}<script>window.ran=2</script>")
-    table = tmp_path / "posts.csv"
-    with table.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["id", "text", "gold"])
-        for at, text in enumerate(HOSTILE_TEXTS[:60] * 3):  # more than a check asks about
-            writer.writerow([f"i{at}", f"{text.replace(chr(0), '')} #{at:06}", labels[at % 2]])
+        for at, text in enumerate(HOSTILE_TEXTS * 2):  # more than a check asks about
+            text = text.replace("\x00", "")
+            writer.writerow([f"i{at}", f"{text} #{at:06}", text[:20], labels[at % 2]])
 
     seen = []
 
     def reply(path, body):
         if body is None:
-            return {"data": [{"id": "<img src=x onerror=window.ran=3>"}]}
+            return {"data": [{"id": "<img src=x onerror=window.ran=4>"}]}
         prompt = str(body["messages"])
         at = int(prompt[prompt.rindex(" #") :][2:8])
         seen.append(at)  # the first answers, which are looked at before the rest is asked for, have a label
@@ -226,10 +210,14 @@ def test_what_a_model_answers_is_text(browser, tmp_path):
         own, asked = address.split("/")[2], set[str]()
         walk.page.on("request", lambda request: asked.add(request.url))
         walk.upload(table)
+        for at in range(5):
+            walk.page.reload()
+            walk.at("texts")
+            assert walk.page.evaluate("window.ran") is None, at
         walk.to_the_model()
         walk.to_the_verdict()
         base = walk.page.url.rpartition("/")[0]
-        for step in STEPS[3:]:
+        for step in STEPS[1:]:
             walk.page.goto(f"{base}/{step}")
             walk.page.locator("h1").first.wait_for()
             walk.page.wait_for_timeout(300)
@@ -245,12 +233,12 @@ def test_what_a_model_answers_is_text(browser, tmp_path):
     server.close()
 
 
-def test_a_second_window_says_who_asks_and_a_killed_process_loses_nothing(browser, tmp_path):
+def test_a_second_window_says_who_asks_and_a_killed_process_loses_nothing(browser, convincing, tmp_path):
     with stance_server(2) as slow:
         environment = {"OPENAI_BASE_URL": slow}
         with started(tmp_path, environment) as one, started(tmp_path, environment) as two:
             walk = Walk(browser, one)
-            walk.upload(REFORM)
+            walk.upload(convincing)
             walk.to_the_model()
             walk.click("text=Next: the plan")
             walk.at("plan")
@@ -300,12 +288,13 @@ def test_all_cells_that_are_pasted_are_read_the_latest_too(browser, tmp_path):
     assert walk.wrong == []
 
 
-def test_the_whole_path_by_keyboard_alone(browser, server, tmp_path):
+def test_by_keyboard_alone_and_no_page_has_what_axe_finds(browser, server, reform, tmp_path):
+    """None is wider than the screen."""
     with started(tmp_path, {"OPENAI_BASE_URL": server}) as address:
-        walk = Walk(browser, address, reduced_motion="reduce")
+        walk = Walk(browser, address, reduced_motion="reduce", bypass_csp=True)
         with walk.page.expect_file_chooser() as chooser:
             walk.press("Choose a table")
-        chooser.value.set_files(REFORM)
+        chooser.value.set_files(reform)
         walk.at("texts")
         for button, step in (("Next: the codebook", "codebook"), ("Next: the model", "model")):
             walk.press(button)
@@ -328,6 +317,16 @@ def test_the_whole_path_by_keyboard_alone(browser, server, tmp_path):
         with walk.page.expect_download() as download:
             walk.press("Download reform-labelled.xlsx")
         assert Path(download.value.path()).stat().st_size
+        assert_accessible(walk.page, "the labelled table")
+        base = walk.page.url.rpartition("/")[0]
+        for step in ("", *STEPS):
+            walk.page.goto(f"{base}/{step}" if step else address)
+            if step:
+                walk.at(step)
+            folds = walk.page.locator(".q-expansion-item--collapsed .q-item")
+            while folds.count():
+                folds.first.click()
+            assert_accessible(walk.page, step)
         walk.context.close()
 
 
@@ -409,26 +408,3 @@ def test_several_variables_from_the_table_to_the_labelled_table(browser, tmp_pat
     assert len(rows) == 80
     assert {"tone label", "topics label", "amount label"} <= {*rows[0]}
     assert (rows[79].text("tone label"), float(rows[79].text("amount label"))) == ("bad", 2.5)
-
-
-def test_axe_finds_nothing_and_nothing_is_wider_than_the_screen(browser, server, tmp_path):
-    with started(tmp_path, {"OPENAI_BASE_URL": server}) as address:
-        walk = Walk(browser, address, reduced_motion="reduce", bypass_csp=True)
-        walk.upload(REFORM)
-        walk.to_the_model()
-        walk.to_the_verdict()
-        base = walk.page.url.rpartition("/")[0]
-        for step in ("", *STEPS):
-            walk.page.goto(f"{base}/{step}" if step else address)
-            if step:
-                walk.at(step)
-            folds = walk.page.locator(".q-expansion-item--collapsed .q-item")
-            while folds.count():
-                folds.first.click()
-            assert_accessible(walk.page, step)
-        walk.page.set_viewport_size({"width": 1280, "height": 800})
-        walk.page.goto(f"{base}/verdict")
-        walk.at("verdict")
-        walk.to_the_table()
-        assert_accessible(walk.page, "the labelled table")
-        walk.context.close()
