@@ -41,13 +41,13 @@ $(HEAVY)/ready: heavy.lock installer.lock pyproject.toml
 demo: setup
 	$(BIN)/quaver demo
 
-# Two at a time, a file as a whole: what a file's tests share is made once.
+# Two at a time, a file as a whole: what a file's tests share is made once. The longest files come first.
 test: setup
-	$(BIN)/pytest --numprocesses 2 --dist loadfile -m "not long"
+	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder -m "not long"
 
 # With kills, simulations, browsers and real models, which take most of the time.
 test-all: setup browser tex R
-	$(BIN)/pytest --numprocesses 2 --dist loadfile
+	$(BIN)/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 # The tests that need one of the heavy extras; without these, `make test` says that it skipped them.
 test-heavy: setup-heavy

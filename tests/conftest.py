@@ -33,6 +33,16 @@ if len(_ALL) >= _WORKERS > 1:
     os.sched_setaffinity(0, sorted(_ALL)[_WORKER::_WORKERS])
 
 
+_LONGEST = ("test_whole_path", "test_pages", "test_kinds", "test_recipes_of_papers", "test_mixed_effects")
+"""Files that take more than a minute, by their names."""
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with the files that take longest, then those with a long test: none is left for the end."""
+    long = {item.path for item in items if item.get_closest_marker("long")}
+    items.sort(key=lambda item: (item.path.stem not in _LONGEST, item.path not in long))
+
+
 def pytest_report_header():
     """Say what draws the shares of the sweeps."""
     return f"QUAVER_SEED={SEED}"
