@@ -294,10 +294,12 @@ class StudySpec(Part):
         for place, given in refused.items() if task.levels == "one by one" else ():
             if given:
                 raise PlacedError("labels that are asked for level by level go without this", *place, fix=fix)
-        sizes = [len(under) for under in falling_under(task.label_set()).values()]
-        if task.levels == "one by one" and (len(sizes) == 1 or 1 in sizes):
+        children = falling_under(task.label_set())
+        lone = [code or "the top level" for code, under in children.items() if len(under) == 1]
+        if task.levels == "one by one" and (lone or len(children) == 1):
             problem, expected = "each level needs labels to choose from", "two or more under each parent"
-            raise PlacedError(problem, "task", "labels", expected=expected, fix="write `levels: at once`")
+            found, fix = f"one under {lone[0]}" if lone else "no parents", "write `levels: at once`"
+            raise PlacedError(problem, "task", "labels", expected=expected, found=found, fix=fix)
         return self
 
     @model_validator(mode="after")
