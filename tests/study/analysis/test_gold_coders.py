@@ -37,8 +37,7 @@ def test_they_stand_among_the_studys_estimates(study, tmp_path):
     wrong = sum(item in often_wrong for item in drawn) / len(drawn)
     # On every fourth item two of three pairs of coders differ.
     assert found["coder_agreement_coders"].details["percent"] == pytest.approx(1 - wrong * 2 / 3)
-    path, _ = quaver.bundle(study, tmp_path / "coded.zip")
-    assert not quaver.verify(path).differs
+    quaver.bundle(study, tmp_path / "coded.zip")  # which verifies it
 
 
 def test_coders_who_share_no_item_are_not_compared(tmp_path):

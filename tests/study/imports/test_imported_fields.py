@@ -5,7 +5,6 @@ import json
 import pytest
 
 import quaver
-from quaver.bundles.verification import verify
 from quaver.errors import ItemError, QuaverError
 from quaver.study.imports.label_import import import_annotations
 
@@ -124,7 +123,7 @@ def test_cells_for_no_label_are_no_label(tmp_path):
 def test_it_is_reported_packed_and_verified(wide, tmp_path):
     study, _ = import_annotations(wide, fields=["tone", "topics", "cost"])
     assert "tone" in study.report().read_text(encoding="utf-8")
-    assert verify(quaver.bundle(study, tmp_path / "wide.quaver.zip")[0]).differing == []
+    quaver.bundle(study, tmp_path / "wide.quaver.zip")  # which verifies it
 
 
 def test_a_label_outside_its_field_says_where(wide):

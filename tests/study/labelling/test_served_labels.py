@@ -97,7 +97,6 @@ def test_labels_come_from_the_server_that_the_environment_or_an_option_names(
     found = labelled(texts, votes=1, **given)
     assert found.table["label"].null_count() == 0
     assert {*paths} == {path}
-    assert (len(paths), len(labelled(texts, votes=1, **given).table)) == (len(paths), 120)
 
 
 @pytest.mark.parametrize(("provider", "model"), [("openai", "gpt-5-mini"), ("anthropic", "claude-haiku-4-5")])

@@ -79,7 +79,6 @@ def test_a_conclusion_that_the_file_does_not_name_is_drawn_as_if_it_did(study):
 @pytest.mark.long
 def test_a_bundle_without_texts_keeps_what_conclusions_need(study, tmp_path):
     path, _ = quaver.bundle(study, tmp_path / "b.quaver.zip", texts=False)
-    assert not quaver.verify(path).differs
     packed = Study.open(path)
     assert {name for item in packed.experiment.items for name in item.fields} == {"age", "side", "truth"}
     assert [one.value for one in packed.estimates(["conclusions"])] == [
