@@ -110,11 +110,6 @@ def grid(frame, rows, columns, codes, missing=-1):
     return made
 
 
-def cells(made):
-    """The rows of a table by the texts in them."""
-    return {tuple(v for v in row.values() if isinstance(v, str)): row for row in made.rows()}
-
-
 def tabled(study, name):
     """A table's rows."""
     return table(study, name).rows()
