@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.measures.correctness.counted_answers import answers as counted
+from tests.samples import drawn
 
 from quaver.errors import MeasureError
 from quaver.measures.correctness.mixed_effects import mixed_effects
@@ -129,9 +130,9 @@ def test_items_that_are_nearly_always_right_or_wrong_are_fitted_too():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("intercept", "sd"), [(0.4, 1.0), (2.0, 1.0), (4.5, 1.5), (3.9, 1.0)])
+@pytest.mark.parametrize(("intercept", "sd"), drawn([(0.4, 1.0), (2.0, 1.0), (4.5, 1.5), (3.9, 1.0)], 4))
 def test_intervals_of_the_intercept_hold_the_truth_however_many_answers_are_right(intercept, sd):
-    """From 58 to 97% right, five answers to each of 200 items: 95% of 60 studies, less three deviations."""
+    """From 58 to 97% right, one of four each day, five answers to each of 200 items: 95% of 60, less 3 sd."""
     rng, held, ends = np.random.default_rng(11), 0, []
     for _ in range(60):
         odds = np.repeat(intercept + sd * rng.normal(size=200), 5)
