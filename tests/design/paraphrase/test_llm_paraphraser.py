@@ -1,4 +1,4 @@
-"""The paraphrasing loop on the real embedded model, and its counting on a model whose answers are given."""
+"""The paraphrasing loop counts, on a model whose answers are given; `test_paraphrase_file` has a real one."""
 
 import pytest
 
@@ -7,7 +7,6 @@ from quaver.core.records import Label, LabelSet, Variant
 from quaver.design.paraphrase.llm_paraphraser import Llm, cleaned
 from quaver.design.paraphrase.paraphraser import Draft, PromptContext
 from quaver.errors import ModelError
-from quaver.models.llamacpp import LlamaCpp
 
 LABELS = LabelSet((Label("pos", "positive"), Label("neg", "negative")))
 ORIGINAL = "Is {{ item.name }}'s opinion positive or negative?"
@@ -61,34 +60,6 @@ class Says:
                 replies.append(Response(self._texts[min(self._at, len(self._texts) - 1)], self._finish))
                 self._at += 1
             yield request, replies
-
-
-@pytest.fixture(scope="module")
-def smollm2():
-    model = LlamaCpp(model="smollm2-135m-instruct", context=512)
-    yield model
-    model.close()
-
-
-@pytest.mark.long
-def test_the_real_model_gives_as_many_as_are_asked_for(smollm2):
-    draft = Draft("Is this opinion positive or negative?")
-    engine = Llm(model="any", temperatures=[0.7, 1.2], k=2, max_tokens=40)
-    found = engine.reword(context(draft.original), draft, Work(smollm2))
-    assert [one.name for one in found] == ["t0.7-1", "t0.7-2", "t1.2-1", "t1.2-2"]
-    assert len({one.text for one in found} | {draft.original}) == 5
-    assert all(one.text and "\n" not in one.text for one in found)
-    assert draft.asked["0.7"] >= 2
-
-
-@pytest.mark.long
-def test_a_real_model_that_cannot_is_one_error_that_says_how_many_came(smollm2):
-    draft = Draft("Is this opinion positive or negative?")
-    engine = Llm(model="any", temperatures=[0.01], k=6, tries=1, max_tokens=40)
-    with pytest.raises(ModelError, match=r"[0-5] of 6 .*0\.01") as raised:
-        engine.reword(context(draft.original), draft, Work(smollm2))
-    assert "6 answers" in str(raised.value.found)
-    assert len(draft.paraphrases) < 6  # and they are kept
 
 
 def test_echoes_duplicates_and_cut_off_answers_are_asked_for_again():

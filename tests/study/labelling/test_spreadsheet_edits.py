@@ -1,16 +1,12 @@
 """Columns written into a spreadsheet, and everything that was there left as it was."""
 
-import zipfile
-
 import polars as pl
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from python_calamine import CalamineWorkbook
 from tests.spreadsheets import write_xlsx
 
 from quaver.design.items.spreadsheet_engine import shown
-from quaver.errors import ItemError
 from quaver.study.labelling.spreadsheet_edits import write_spreadsheet
 
 
@@ -24,17 +20,6 @@ def edited(source, sheet, heads, rows):
     target = source.with_stem("edited")
     write_spreadsheet(source, target, sheet, heads, rows)
     return target
-
-
-@pytest.mark.parametrize("content", [b"", b"PK", b"not a zip archive"])
-def test_a_file_that_is_no_spreadsheet_is_one_error(tmp_path, content):
-    (tmp_path / "t.xlsx").write_bytes(content)
-    with pytest.raises(ItemError):
-        edited(tmp_path / "t.xlsx", "Sheet1", ("label",), {})
-    with zipfile.ZipFile(tmp_path / "t.xlsx", "w") as archive:
-        archive.writestr("xl/workbook.xml", "<workbook>")
-    with pytest.raises(ItemError):
-        edited(tmp_path / "t.xlsx", "Sheet1", ("label",), {})
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r"), max_size=20)

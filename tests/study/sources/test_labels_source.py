@@ -59,8 +59,6 @@ def test_answers_are_read_like_those_of_a_run(tmp_path):
 
 def test_another_evaluator_reads_what_is_stored(tmp_path):
     imported(tmp_path)
-    (tmp_path / "study" / "imported.csv").rename(tmp_path / "study" / "kept.csv")
-    (tmp_path / "study" / "kept.csv").rename(tmp_path / "study" / "imported.csv")
     study = quaver.Study.open(tmp_path / "study")
     exact = study.rescore(["exact"])
     assert labels(exact, "exact") == [None, "left", "right", None, None, None, "right"]
