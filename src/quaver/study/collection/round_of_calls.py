@@ -166,7 +166,7 @@ class Collecting:
         """Whether calls came back from batches without an answer, so that another run hands them over."""
         if ended != "finished" or self._retry_errors:
             return False
-        return any(next(self._requests(name), None) is not None for name in in_batches)
+        return any(map(self._is_open, in_batches))
 
     def _ask(self, most: int | None, in_batches: Sequence[str]) -> Outcome:
         """Collect what batches have ready, hand over the next, and ask the other models."""
@@ -235,9 +235,9 @@ class Collecting:
     def _try_servers(self, names: Sequence[str]) -> None:
         """Try the servers that something is left to ask; those out of reach keep no other waiting."""
         given_up = self._progress.given_up
-        left = {name for name in names if next(self._requests(name), None) is not None}
-        for name, model in self._models.items():
-            if name not in left or name in self._tried or not isinstance(model, Probed):
+        for name in names:
+            model = self._models[name]
+            if name in self._tried or not isinstance(model, Probed) or not self._is_open(name):
                 continue
             self._tried.add(name)
             try:
@@ -245,8 +245,12 @@ class Collecting:
             except Unavailable as error:
                 given_up[name] = error
                 self._journal.line(f"{name} is given up: {error}")
-        if left and left <= set(given_up):
+        if given_up and not any(self._is_open(name) for name in names if name not in given_up):
             raise next(iter(given_up.values()))
+
+    def _is_open(self, model: str) -> bool:
+        """Whether something is left to ask a model."""
+        return next(self._requests(model), None) is not None
 
     def _probe(self, name: str, model: Probed) -> None:
         """Try on a server what it is going to be asked; the lock keeps what was found."""
