@@ -13,7 +13,7 @@ from quaver import agreement
 from quaver.cli.main import app
 from quaver.core import registry
 from quaver.core.records import Estimate
-from quaver.errors import StoreError
+from quaver.errors import StoreError, UnknownName
 from quaver.report.estimate_index import Results
 from quaver.report.page.paper_parts import bibtex, cited_works, paper_parts, paper_table, works
 from quaver.report.tables.table import Table
@@ -135,6 +135,11 @@ def test_html_has_no_tag_that_a_name_brought():
     )
     Parser().feed(text.table_as("html") + text.methods_as("html") + text._repr_html_())
     assert tags <= {"table", "caption", "thead", "tbody", "tr", "th", "td", "p", "pre"}
+
+
+def test_an_unknown_format_is_refused():
+    with pytest.raises(UnknownName, match="latx"):
+        made([one("accuracy", 0.5)]).table_as("latx")
 
 
 @pytest.fixture(scope="module")
