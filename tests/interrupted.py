@@ -162,7 +162,7 @@ def _after(scenario, folder, file):
 
 def _code():
     """Quaver's files and entry points: another checkout or installation meanwhile is no interruption."""
-    from quaver.bundles.derived_files import _code as digest
+    from quaver.study.sources.kept_results import quaver_code as digest
 
     return digest.__wrapped__(), distribution("quaver").read_text("entry_points.txt")
 

@@ -31,7 +31,7 @@ from quaver.bundles import verification
 from quaver.bundles.derived_files import estimate_differences, file_difference
 from quaver.collect.store.response_tables import CHECKED, add_checksums
 from quaver.errors import QuaverError, StoreError
-from quaver.study.analysis.measured_study import MeasuredFields
+from quaver.study.analysis.measured_fields import MeasuredFields
 from quaver.study.sources.archive import members_in
 from quaver.study.sources.bundle_source import estimates_in
 

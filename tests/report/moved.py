@@ -31,7 +31,7 @@ def measured_study(lock, annotations):
         annotations=None,
         conclusions=(),
         measures=(),
-        items=SimpleNamespace(id="item", coders=(), gold=None),
+        items=SimpleNamespace(id="item", coders=(), gold=None, more_gold=None),
         evaluators=[SimpleNamespace(title=name) for name in lock["evaluators"]],
     )
     own = {"gold_columns": (), "gold_spec": None, "has_texts": False}

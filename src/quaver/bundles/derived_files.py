@@ -7,8 +7,6 @@ import platform
 import re
 import shutil
 from collections.abc import Collection, Mapping, Sequence
-from functools import cache
-from hashlib import blake2b
 from importlib.metadata import version
 from itertools import zip_longest
 from math import isclose
@@ -27,14 +25,14 @@ from quaver.report.page_templates import template
 from quaver.report.page_words import presentation_of
 from quaver.report.tables.table import markdown_text
 from quaver.report.tables.written_tables import write_estimates
-from quaver.study.analysis.measured_study import MeasuredFields
+from quaver.study.analysis.measured_fields import MeasuredFields
 from quaver.study.sources.archive import members_in
 from quaver.study.sources.bundle_source import Bundle
+from quaver.study.sources.kept_results import quaver_code
 from quaver.study.study_report import resolved, written_pages
 
 README = "README.md"
 
-_OWN = (".py", ".html", ".txt", ".toml", ".json", ".css", ".js", ".bib", ".yaml")
 _DRAWN_WITH = ("quaver", "altair", "vl-convert-python", "numpy", "polars", "scipy")
 
 _NUMBER = re.compile(r"(-?\d+\.\d+(?:e[-+]?\d+)?)")
@@ -48,17 +46,7 @@ _BEFORE, _AFTER = 30, 60
 def made_with() -> dict[str, str]:
     """What decides what derived files say, and where something stands in a picture."""
     versions = {name: version(name) for name in _DRAWN_WITH}
-    return versions | {"code": _code(), "machine": platform.machine()}
-
-
-@cache
-def _code() -> str:
-    """A digest of Quaver's own files: between two releases, its version says nothing of them."""
-    home, digest = Path(__file__).parents[1], blake2b(digest_size=8)
-    for file in sorted(home.rglob("*")):
-        if file.suffix in _OWN:
-            digest.update(file.relative_to(home).as_posix().encode() + file.read_bytes())
-    return digest.hexdigest()
+    return versions | {"code": quaver_code(), "machine": platform.machine()}
 
 
 def write_json(path: Path, document: Any) -> None:

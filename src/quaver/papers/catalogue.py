@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from hashlib import blake2b
 from importlib import import_module
-from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,18 +13,15 @@ from typing import Annotated, Any
 import polars as pl
 from pydantic import Field
 
-import quaver
 from quaver.core.arguments import guarded
-from quaver.core.replaced_file import document_in, replace_document
 from quaver.design.study_kinds import PAPERS
-from quaver.errors import QuaverError, StoreError, UnknownName
+from quaver.errors import QuaverError, UnknownName
 from quaver.papers.paper_answers import Answers, answers_of
 from quaver.papers.pivots import pivot
 from quaver.papers.published_table import FigureKind, Layout, PublishedTable, Value, reasons, table_of
-from quaver.score.annotation import hash_of
-from quaver.study.analysis.annotation_frame import mark_of
 from quaver.study.session import Study
-from quaver.study.sources.study_folder import StudyFolder
+from quaver.study.sources.kept_results import kept
+from quaver.study.sources.study_source import StudySource
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +148,7 @@ def _made(stored: Any, kind: TableKind, items: Sequence[str], *, intervals: bool
         return kind.make(answers, *([items] if items else [])).as_document()
 
     return PublishedTable.of_document(
-        kept(studies, f"table-{kind.name}", [kind.name, items, intervals], made)
+        kept(_sources(studies), f"table-{kind.name}", [kind.name, items, intervals], made)
     )
 
 
@@ -218,7 +210,11 @@ def drawn(stored: Any, name: str, **choices: Any) -> str:
     def made() -> str:
         return svg_text(figure(stored, name, **choices))
 
-    return str(kept(_studies(stored), f"figure-{name.replace(':', '-')}", choices, made))
+    return str(kept(_sources(_studies(stored)), f"figure-{name.replace(':', '-')}", choices, made))
+
+
+def _sources(studies: Mapping[str, Study]) -> dict[str, StudySource]:
+    return {name: study.source for name, study in studies.items()}
 
 
 def paper_of(path: Path) -> str:
@@ -258,49 +254,3 @@ def _studies(stored: Any) -> Mapping[str, Study]:
         found=type(stored).__name__,
         fix="quaver.Study.open(…) or quaver.open_studies(…)",
     )
-
-
-_LIBRARIES = ("polars", "numpy", "scipy", "vl-convert-python", "genai-prices")
-
-
-def kept(studies: Mapping[str, Study], name: str, asked: Any, make: Callable[[], Any]) -> Any:
-    """What is made of the studies' answers: as it was kept, or made now and kept in the first one's folder.
-
-    Args:
-        studies: The studies, by name.
-        name: What the file is called.
-        asked: All that it is made of beside the studies, as data.
-        make: Makes it, as a JSON document.
-    """
-    sources = [study.source for study in studies.values()]
-    if any(source.annotations is not None or not source.owns_folder for source in sources):
-        return make()
-    of = [asked, _code(), {name: _state(study) for name, study in studies.items()}]
-    mark = blake2b(json.dumps(of, default=repr).encode(), digest_size=16).hexdigest()
-    folder = StudyFolder(sources[0].folder / "kept")
-    path = folder.path / f"{name}.json"
-    with suppress(OSError, ValueError, TypeError, KeyError):
-        document = document_in(path)
-        if document["mark"] == mark:
-            return document["made"]
-    made = make()
-    with suppress(StoreError):  # nothing is kept in a folder that cannot be written
-        folder.make()
-        replace_document(path, {"mark": mark, "made": made})
-    return made
-
-
-def _state(study: Study) -> list[Any]:
-    """Changes with a study's answers, and with all else that is measured of them."""
-    state = [study.spec.model_dump(), study.experiment.labels, study.experiment.items]
-    with suppress(StoreError):  # nothing is stored yet
-        state.append(mark_of(study.source))
-    return state
-
-
-@cache
-def _code() -> str:
-    """Changes with Quaver and with the libraries that compute and draw."""
-    files = Path(quaver.__file__).parent.rglob("*.*")
-    own = hash_of(tuple(sorted(file for file in files if file.suffix in (".py", ".toml", ".json"))))
-    return " ".join([own, *map(version, _LIBRARIES)])

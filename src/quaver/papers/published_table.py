@@ -54,7 +54,9 @@ class PublishedTable:
 
     def as_document(self) -> list[Any]:
         """As JSON keeps it: what is marked up in a cell is a list."""
-        rows = [[[cell] if isinstance(cell, Markup) else cell for cell in row] for row in self.table.rows]
+        rows = [
+            [[str(cell)] if isinstance(cell, Markup) else cell for cell in row] for row in self.table.rows
+        ]
         return [self.name, self.caption, self.notes, self.columns, rows, sorted(self.table.numeric)]
 
     @classmethod

@@ -323,7 +323,7 @@ class Study:
             SpecError: The measure has no such option, or not with this value.
             MeasureError: The annotations do not allow it.
         """
-        from quaver.study.analysis.measured_study import MeasuredFields  # loads measures
+        from quaver.study.analysis.measured_fields import MeasuredFields  # loads measures
 
         return Estimates(MeasuredFields.of(self.source).measure(name, options))
 
@@ -350,7 +350,8 @@ class Study:
             StoreError: Nothing is stored yet.
             UnknownName: No measure of that name is registered.
         """
-        from quaver.study.analysis.measured_study import MeasuredFields, MeasuredStudy  # loads measures
+        from quaver.study.analysis.measured_fields import MeasuredFields  # loads measures
+        from quaver.study.analysis.measured_study import MeasuredStudy
 
         study, wanted = MeasuredFields.of(self.source), (names,) if isinstance(names, str) else names
         if of == "study":
@@ -364,7 +365,7 @@ class Study:
         Raises:
             StoreError: Nothing is stored yet.
         """
-        from quaver.study.analysis.measured_study import MeasuredFields  # loads measures
+        from quaver.study.analysis.measured_fields import MeasuredFields  # loads measures
 
         return MeasuredFields.of(self.source).quality()
 

@@ -15,12 +15,14 @@ from quaver.report.findings.verdict_card import Card, card, card_of_fields
 from quaver.report.page.html_page import write_fields_page, write_report
 from quaver.report.page.paper_parts import Paper, paper_parts
 from quaver.report.tables.study_tables import cost_table
-from quaver.study.analysis.measured_study import MeasuredFields, MeasuredStudy, in_field
+from quaver.study.analysis.measured_fields import MeasuredFields, in_field
+from quaver.study.analysis.measured_study import MeasuredStudy
 from quaver.study.analysis.report_evidence import evidence_of
 from quaver.study.analysis.study_acceptance import shown_acceptance
 from quaver.study.collection.study_status import StudyStatus, status
 from quaver.study.gold_sample.gold_status import described
 from quaver.study.sources.bundle_source import Bundle
+from quaver.study.sources.kept_results import file_mark, kept
 from quaver.study.sources.outgoing_check import check_outgoing, written_report
 from quaver.study.sources.study_folder import FIELDS, StudyFolder
 from quaver.study.sources.study_source import StudySource
@@ -29,18 +31,34 @@ from quaver.study.sources.study_source import StudySource
 def verdict(study: StudySource, now: StudyStatus | None = None) -> Card:
     """The verdict on a study's labels as a card; of fields, that of each with the worst in the headline."""
     parts = MeasuredFields.of(study).parts
-    return card_of_fields({name: _card(part, resolved(part.study, now)) for name, part in parts.items()})
+    return card_of_fields(
+        {name: _card(part, resolved(part.study, now, part.mark)) for name, part in parts.items()}
+    )
 
 
 def _card(measured: MeasuredStudy, lock: Mapping[str, Any]) -> Card:
     return card(Results(lock, measured.frame, (), audit=measured.verdict()))
 
 
-def resolved(study: StudySource, now: StudyStatus | None = None) -> dict[str, Any]:
-    """What a study resolved to, and what the report shows beside it.
+def resolved(study: StudySource, now: StudyStatus | None = None, mark: str | None = None) -> dict[str, Any]:
+    """What a study resolved to, and what the report shows beside it, as it was kept if nothing has changed.
 
     That is how its answers came together, how gold labels were drawn, and the digest of its bundle, if any.
     """
+    if now is None:
+        return dict(
+            kept(
+                {study.gold_field: study},
+                "design",
+                [file_mark(study.files.responses.with_name("study.lock.json"))],
+                lambda: _resolved(study, None),
+                mark,
+            )
+        )
+    return _resolved(study, now)
+
+
+def _resolved(study: StudySource, now: StudyStatus | None) -> dict[str, Any]:
     shown = study.lock() | {"collection": _collected(study, now)}
     sample = study.gold_sample
     if sample.design:
@@ -91,7 +109,7 @@ def written_pages(
     """
     cards, links, pages, estimates = {}, {}, list[Path](), list[Estimate]()
     for name, measured in fields.parts.items():
-        lock, own = resolved(measured.study), measured.estimates()
+        lock, own = resolved(measured.study, mark=measured.mark), measured.estimates()
         if packed:
             lock.pop("bundle", None)
         home = folder / FIELDS / name if name else folder

@@ -25,10 +25,10 @@ from quaver.study.analysis.annotation_frame import (
     annotator_of,
     is_current,
     joined,
-    mark_of_readings,
+    kept_frame,
     readable,
-    scan_kept,
 )
+from quaver.study.sources.kept_results import rests_on
 from quaver.study.sources.study_source import StudySource
 from quaver.view.snapshot import State, state_in
 
@@ -87,21 +87,25 @@ class AnnotationParts:
         with self._answers(running=running) as store:
             if store is None or (running and not store.calls.placed(self._study.fingerprint)):
                 return False
-            rests_on = f"{store.noted('study')} {mark_of_readings(self._study)}"
+            mark = f"{store.noted('study')} {rests_on(self._study)}"
             last = int(store.value("SELECT ifnull(max(response), 0) FROM calls"))
             errors = int(store.value(_ERRORS, (self.state.last,)))
-            if self.state.rests_on != rests_on or (not running and errors != self.state.errors):
-                self.state = State(rests_on)
+            if self.state.rests_on != mark or (not running and errors != self.state.errors):
+                self.state = State(mark)
             elif last == self.state.last:
                 return False
-            if not running and is_current(self._study, store) and (kept := self._kept()) is not None:
+            if (
+                not running
+                and is_current(self._study, store)
+                and (kept := kept_frame(self._study)) is not None
+            ):
                 errors = int(store.value(_ERRORS, (last,)))
-                self._take(kept, State(rests_on, last, errors=errors))
+                self._take(kept, State(mark, last, errors=errors))
                 return False
             if self._study.experiment.in_parts is not self._study.experiment:
                 # An answer about a part may complete a text whose others were read before
                 frame = joined(self._study, annotate(store.read(), self._annotator))
-                self._take(frame, State(rests_on, last, errors=errors))
+                self._take(frame, State(mark, last, errors=errors))
                 return False
             return self._follow(store)
 
@@ -117,13 +121,6 @@ class AnnotationParts:
                 return
         with self._study.answers() as store:
             yield store
-
-    def _kept(self) -> pl.LazyFrame | None:
-        """The frame that the study keeps; None where it is missing or damaged."""
-        try:
-            return scan_kept(self._study.files.annotations)
-        except (OSError, pl.exceptions.PolarsError):
-            return None
 
     def _take(self, frame: pl.LazyFrame, state: State) -> None:
         """Take a whole frame, in which an answer has a row for each evaluator."""

@@ -214,8 +214,9 @@ def write_verdict(study: StudySource, parts: AnnotationParts, now: StudyStatus) 
 
     write_json(path, {"state": "making"})
     try:
-        frame, done = measurable(study, parts.frame.collect()), now.answered == now.total
-        measured = MeasuredStudy(study, frame, whole=done)
+        done = now.answered == now.total
+        own = None if done and study.filled is None else measurable(study, parts.frame.collect())
+        measured = MeasuredStudy(study, own, whole=done)
         known = card(Results(resolved(study, now), measured.frame, (), audit=measured.verdict()))
         document: dict[str, Any] = {"state": "ready", "screen": visible(screen_html(known.screen))}
     except QuaverError as error:

@@ -61,6 +61,9 @@ _PART = 500
 
 _STORED_COLUMNS = STORED.split(", ")
 _LAST = 2**63 - 1
+_STATE = """SELECT (SELECT count(*) FROM responses WHERE finish = 'error'),
+    (SELECT id || ' ' || received || ' ' || checksum FROM responses ORDER BY id DESC LIMIT 1),
+    (SELECT total(sent + received + prompt_tokens + completion_tokens) FROM traffic)"""
 _FINISH = COLUMNS.split(", ").index("finish")
 
 
@@ -321,10 +324,8 @@ class Store(Database):
         ]
 
     def state(self) -> str:
-        """A text that changes whenever a response arrives."""
-        last = self.value("SELECT max(id) FROM responses")
-        errors = self.value("SELECT count(*) FROM responses WHERE finish = 'error'")
-        return f"{last} {errors}"
+        """A text that changes with every response and with what was spent; another store has another one."""
+        return " ".join(map(str, self.rows(_STATE)[0]))
 
     def spill(self) -> Spill:
         """Open the spill, where answers wait until they are written; what a killed run left comes first."""

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,8 +25,9 @@ from quaver.design.prompts.rendering import PromptWriter
 from quaver.errors import QuaverError, StoreError
 from quaver.gold.gold_draw import chance_of, declared_draw, with_gold
 from quaver.models.local.extras import require
-from quaver.score.annotation import Annotator, annotate, mark_of_rules
+from quaver.score.annotation import Annotator, annotate
 from quaver.score.parsing.evaluator import Evaluator
+from quaver.study.sources.kept_results import is_unchanged, mark_in
 from quaver.study.sources.study_source import StudySource
 
 
@@ -72,17 +72,19 @@ def rescored(study: StudySource, evaluators: Sequence[str] | None = None) -> pl.
         )
     with study.answers() as store:
         _check_placed(study, store)
-        annotator = _annotator(study, store, evaluators)
+        annotator, mark = _annotator(study, store, evaluators), mark_in(study, store)
         cut = study.experiment.in_parts is not study.experiment
         frame = joined(study, annotate(store.read(), annotator)) if cut or store.read_only else None
         if not store.read_only:
+            store.note("annotations", "")  # until they are there
             with replacing(study.files.annotations) as part:
                 if frame is None:
                     annotate(store.read(), annotator, part)
                 else:
                     frame.collect().write_parquet(part)
             frame = scan_kept(study.files.annotations)
-        store.note("annotations", _mark(study, store))
+        if is_unchanged(study):
+            store.note("annotations", mark if evaluators is None else f"{mark} {json.dumps([*evaluators])}")
     assert frame is not None
     return frame
 
@@ -374,12 +376,19 @@ _TEXTS: Final = 20_000
 
 def _kept(study: StudySource) -> pl.LazyFrame | None:
     """The frame as it is kept; None where it cannot be read, or answers came in or the study changed."""
-    with study.answers() as store:
+    if not study.files.responses.exists():
+        return None
+    with study.files.store() as store:
         if not is_current(study, store):
             return None
+    return kept_frame(study)
+
+
+def kept_frame(study: StudySource) -> pl.LazyFrame | None:
+    """The frame that is kept, of whichever answers; None where it is missing or damaged."""
     try:
         return scan_kept(study.files.annotations)
-    except (OSError, pl.exceptions.PolarsError):  # it is missing or damaged, and nothing is lost with it
+    except (OSError, pl.exceptions.PolarsError):  # nothing is lost with it
         return None
 
 
@@ -395,19 +404,9 @@ def scan_kept(kept: Path) -> pl.LazyFrame:
     return frame
 
 
-def mark_of(study: StudySource) -> str:
-    """Changes with what the annotations of a study's stored answers rest on.
-
-    Raises:
-        StoreError: Nothing is stored yet.
-    """
-    with study.answers() as store:
-        return _mark(study, store)
-
-
 def is_current(study: StudySource, store: Store) -> bool:
     """Whether the annotation frame that is kept is that of the answers and the study as they are now."""
-    return store.noted("annotations") == _mark(study, store)
+    return (store.noted("annotations") or "").startswith(mark_in(study, store))
 
 
 def readable(study: StudySource, of: Mapping[str, str]) -> Mapping[str, str]:
@@ -423,27 +422,3 @@ def readable(study: StudySource, of: Mapping[str, str]) -> Mapping[str, str]:
                 fix=f"add {evaluator} to the study's evaluators, then: `quaver run STUDY`",
             )
     return of
-
-
-def _mark(study: StudySource, store: Store) -> str:
-    """Changes with calls, answers, and all else that the annotations rest on."""
-    return f"{study.fingerprint} {store.state()} {mark_of_readings(study)}"
-
-
-def mark_of_readings(study: StudySource) -> str:
-    """Changes with the groups of the items, the gold sample, the evaluators and the code of their rules."""
-    parts: list[Any] = [evaluator.model_dump() for evaluator in study.spec.evaluators]
-    parts.append(study.gold_files.digest())
-    if (gold := study.gold_spec) is not None and gold.is_sample:
-        parts.append(["drawn", gold.drawn, gold.probability])
-    parts.append([dict(variant.covariates) for variant in study.experiment.variants])
-    parts += [f"score of {variant.score_of}" for variant in study.experiment.variants if variant.score_of]
-    if split := study.spec.items.split:
-        parts.append(["split", split.join])
-    if columns := study.experiment.groups:
-        parts.append(["groups", *columns])
-    if (items := study.spec.items).coders:
-        parts.append(["coders", *items.coders, items.gold.map if items.gold else {}])
-    parts.append(mark_of_rules(study.plugins.evaluators().values()))
-    text = json.dumps(parts, sort_keys=True, default=str)
-    return blake2b(text.encode(), digest_size=16).hexdigest()

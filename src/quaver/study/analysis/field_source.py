@@ -69,7 +69,7 @@ class FieldSource(StudySource):
     spent_on_paraphrases = _of_whole("spent_on_paraphrases")
 
     def __init__(self, whole: StudySource, name: str, annotations: pl.DataFrame | None = None) -> None:
-        self.whole, self._annotations = whole, annotations
+        self.whole, self._annotations, self.filled = whole, annotations, annotations
         self.field: TaskField = _field(whole, name)
         self.gold_field = name
         # A study's file with one field as its task, and what is measured of it
@@ -166,15 +166,17 @@ class FieldSource(StudySource):
 
 def fields_of(study: StudySource) -> dict[str, StudySource]:
     """A study's fields by name, which share its annotations; a study without fields is its own, unnamed."""
-    fields = fields_in(study.experiment.labels)
-    if not fields:
+    if not study.spec.task.fields:
         return {"": study}
-    frame = annotations_of(study)
-    return {field.name: FieldSource(study, field.name, frame) for field in fields}
+    fields, frame = {name: FieldSource(study, name) for name in study.spec.task.fields}, annotations_of(study)
+    for field in fields.values():
+        field._annotations = frame
+    return {**fields}
 
 
 def _field(whole: StudySource, name: str) -> TaskField:
-    names = {field.name: field for field in fields_in(whole.experiment.labels)}
+    labels = whole.spec.task.label_set(whole.spec.prompt.language)
+    names = {field.name: field for field in fields_in(labels)}
     if name not in names:
         raise UnknownName("field", name, names, where=whole.where)
     return names[name]

@@ -5,35 +5,33 @@ A study has fields, each with labels of its own; one of a single label set has o
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial, wraps
+from typing import Any, Concatenate, ParamSpec
 
 import numpy as np
 import polars as pl
 
-from quaver.core.annotations import FIELD, few_items, rows_with
+from quaver.core.annotations import few_items, rows_with
 from quaver.core.estimate_frame import Deviations
 from quaver.core.records import Estimate, LabelSet
 from quaver.core.rows import defined
+from quaver.design.calls.experiment import Experiment
 from quaver.design.items.item_table import NEAR_DUPLICATES
 from quaver.design.spec import ConclusionSpec
 from quaver.design.spec.study_file import Positions, read_part
-from quaver.errors import QuaverError, UnknownName
+from quaver.errors import QuaverError
 from quaver.estimation.coded_columns import Gathered
 from quaver.estimation.declaration import Measure
 from quaver.measures.evidence.verdict_evidence import answer_quality, evidence_of_groups, verdict_evidence
 from quaver.measures.variation.label_movement import deviation_shares, deviations, label_movement
 from quaver.report.findings.decision import ELSEWHERE, wrong_groups
 from quaver.report.findings.judged_model import EXCEPTED
-from quaver.report.findings.quality import Quality, quality
-from quaver.study.analysis.annotation_frame import first_evaluator, is_current
+from quaver.study.analysis.annotation_frame import first_evaluator
 from quaver.study.analysis.answer_readings import read_by_several
 from quaver.study.analysis.explained_errors import explaining_columns, hand_labelled, item_table
-from quaver.study.analysis.field_source import FieldSource, fields_of
 from quaver.study.analysis.hidden_clusters import (
     IN_PASSING,
     clustered,
@@ -51,7 +49,8 @@ from quaver.study.analysis.study_measures import (
     measures_of,
     told_apart,
 )
-from quaver.study.sources.conclusion_measures import CONCLUSIONS, Conclusions
+from quaver.study.sources.conclusion_measures import Conclusions
+from quaver.study.sources.kept_results import kept
 from quaver.study.sources.study_plugins import Measurement
 from quaver.study.sources.study_source import StudySource
 
@@ -77,8 +76,26 @@ _OF_GOLD = (
 )
 """What a verdict rests on that compares labels with gold labels."""
 
+P = ParamSpec("P")
+_Measured = Callable[Concatenate["MeasuredStudy", P], list[Estimate]]
+
 _MOST_NUMBERS = 300
 """So many different numbers a verdict tells apart."""
+
+
+def _kept(measured: _Measured[P]) -> _Measured[P]:
+    """What is measured of a study's own annotations is kept for as long as it is the same."""
+
+    @wraps(measured)
+    def taken(self: MeasuredStudy, /, *asked: P.args, **options: P.kwargs) -> list[Estimate]:
+        make = partial(measured, self, *asked, **options)
+        if self.given is not None:
+            return make()
+        name = "-".join([measured.__name__.strip("_"), *(part for part in asked if isinstance(part, str))])
+        of = [*(part for part in asked if part is not None), options]
+        return list(kept({self.study.gold_field: self.study}, name, of, make, self.mark))
+
+    return taken
 
 
 class MeasuredStudy:
@@ -91,6 +108,7 @@ class MeasuredStudy:
         frame: Annotations in place of the study's own, less those of evaluators that had nothing to read.
         group: The column whose groups of items are resampled; that of the study's measures if left out.
         whole: Whether the frame holds all of the study's annotations, so that its answers can be read anew.
+        mark: The mark of the study as it is now (`kept_results.mark_of`), where it is known.
 
     Raises:
         SpecError: The study has several fields, and none is named.
@@ -103,14 +121,30 @@ class MeasuredStudy:
         group: str | None = None,
         *,
         whole: bool = False,
+        mark: str | None = None,
     ) -> None:
-        self.study, self.experiment, self.seed = study, study.experiment, study.spec.seed
-        _ = self.experiment.labels.codes  # one label set is measured: of several fields, none was named
-        self.every = Gathered(measurable(study) if frame is None else frame)
+        self.study, self.seed, self.given, self.mark = study, study.spec.seed, frame, mark
         self._is_whole = whole or frame is None
-        self.beside = [item.id for item in study.experiment.items if item.beside]
         if group is not None:
             self.group = group
+
+    @cached_property
+    def experiment(self) -> Experiment:
+        """The study's design, of one label set: of several fields, one was named."""
+        _ = self.study.experiment.labels.codes
+        return self.study.experiment
+
+    @cached_property
+    def every(self) -> Gathered:
+        """The annotations, with those of the items that were added for their gold labels."""
+        return Gathered(measurable(self.study) if self.given is None else self.given)
+
+    @cached_property
+    def beside(self) -> list[str]:
+        """The items that were added for their gold labels."""
+        if not self.study.spec.items.more_gold:
+            return []
+        return [item.id for item in self.experiment.items if item.beside]
 
     @cached_property
     def frame(self) -> pl.DataFrame:
@@ -181,6 +215,7 @@ class MeasuredStudy:
 
     # ---------------------------------------------------------------------------- what it measures
 
+    @_kept
     def measure(self, name: str, options: Mapping[str, Any]) -> list[Estimate]:
         """One measure, with some options (``by``, ``evaluator``, its own) in place of the study file's."""
         if name == "conclusion" and "formula" in options:
@@ -194,6 +229,7 @@ class MeasuredStudy:
             [estimate for measurement in asked for estimate in measurement.of(self._of(measurement).frame)]
         )
 
+    @_kept
     def estimates(self, names: Sequence[str] | None = None) -> list[Estimate]:
         """The estimates of the measures that the study file names, or of the measures given by name."""
         asked = self.asked if names is None else measurements(self.study, names, self.frame)
@@ -209,11 +245,13 @@ class MeasuredStudy:
             return estimates
         return doubted(estimates, self.seen_clusters)
 
+    @_kept
     def audit(self) -> list[Estimate]:
         """How the answers were read, whatever the study's file asks for; and undeclared groups of items."""
         estimates = self._taken(audit(self.study, self.frame))
         return estimates if self.frame.is_empty() else [*estimates, *self.clusters]
 
+    @_kept
     def quality(self) -> list[Estimate]:
         """The gate before every number: the quality of the answers, and whether items come in groups."""
         return [] if self.frame.is_empty() else [*self._quality, *self.seen_clusters]
@@ -224,7 +262,11 @@ class MeasuredStudy:
 
     def charts(self) -> list[Estimate]:
         """What the report's charts show beyond what the file asks for."""
-        return [*pictured(self.asked, self.whole), *self.moved(), *self._rested_on]
+        return [*self._pictured(), *self._rested_on]
+
+    @_kept
+    def _pictured(self) -> list[Estimate]:
+        return [*pictured(self.asked, self.whole), *self.moved()]
 
     def moved(self) -> list[Estimate]:
         """How far each factor with several levels moves the labels, decoding and model among them.
@@ -337,10 +379,15 @@ class MeasuredStudy:
 
     def verdict(self) -> list[Estimate]:
         """What the verdict and the recommendation rest on, and nothing more."""
+        return [*self._rested_on, *self._readiness()]
+
+    @_kept
+    def _readiness(self) -> list[Estimate]:
         named = [spec.use for spec in self.study.spec.measures if spec.use == "readiness"]
-        return [*self._rested_on, *self._taken(measurements(self.study, named, self.frame))]
+        return self._taken(measurements(self.study, named, self.frame))
 
     @cached_property
+    @_kept
     def _rested_on(self) -> list[Estimate]:
         """What the verdict rests on: measured once for it and for the report's charts."""
         return self._as_judged(self.judged())
@@ -403,96 +450,3 @@ def pictured(measurements: Sequence[Measurement], whole: Gathered) -> list[Estim
             with suppress(QuaverError):  # what the file asks for says why it is not measured
                 estimates += measured.of(whole, by=kept)
     return estimates
-
-
-# ------------------------------------------------------------------------------------ of each field
-
-
-def in_field(estimates: Sequence[Estimate], field: str) -> list[Estimate]:
-    """Estimates with the field in their cells; that of a single label set has no name."""
-    if not field:
-        return [*estimates]
-    return [replace(estimate, cell={FIELD: field, **estimate.cell}) for estimate in estimates]
-
-
-def _state(study: StudySource) -> tuple[str, int] | None:
-    """Changes with a study's annotations and gold labels; None where those that are kept are outdated."""
-    whole = study.whole if isinstance(study, FieldSource) else study
-    if whole.annotations is None:
-        with whole.answers() as store:
-            if not is_current(whole, store):
-                return None
-    kept = whole.files.annotations
-    return whole.gold_files.digest(), kept.stat().st_mtime_ns if kept.exists() else 0
-
-
-class MeasuredFields:
-    """A study's measures, field by field.
-
-    Args:
-        study: The study.
-
-    Attributes:
-        study: The study.
-        parts: What is measured of each field, by its name; empty that of a study of one label set.
-    """
-
-    def __init__(self, study: StudySource) -> None:
-        self.study = study
-        self.parts = {name: MeasuredStudy(field) for name, field in fields_of(study).items()}
-
-    @classmethod
-    def of(cls, study: StudySource) -> MeasuredFields:
-        """What is measured of a study as it is now; the same object until its annotations change."""
-        state, fields = study.measured or (None, None)
-        if not isinstance(fields, cls) or state is None or state != _state(study):
-            fields = cls(study)
-            study.measured = _state(study), fields
-        return fields
-
-    def each(
-        self, taken: Callable[[MeasuredStudy], list[Estimate]], fields: Sequence[str] = ()
-    ) -> list[Estimate]:
-        """What is taken of some fields, or of each, with the field in the cells."""
-        estimates = list[Estimate]()
-        for field in fields or self.parts:
-            estimates += in_field(taken(self.parts[field]), field)
-        return estimates
-
-    def measure(self, name: str, options: Mapping[str, Any]) -> list[Estimate]:
-        """One measure, of the fields that the option ``field`` names, or of all."""
-        rest = dict(options)
-        asked = rest.pop(FIELD, None) or ()
-        fields = [asked] if isinstance(asked, str) else asked
-        names = [field for field in self.parts if field]
-        for field in fields:
-            if field not in names:
-                raise UnknownName("field", field, names, where=name)
-        return self.each(lambda part: part.measure(name, rest), fields)
-
-    def estimates(self, names: Sequence[str] | None = None) -> list[Estimate]:
-        """The estimates of the measures that the study file names; conclusions in their fields."""
-        of_study = self.study.spec.conclusions
-
-        def taken(part: MeasuredStudy) -> list[Estimate]:
-            elsewhere = bool(of_study) and not part.study.spec.conclusions
-            own = [name for name in names or () if not (elsewhere and name == CONCLUSIONS)]
-            return part.estimates(None if names is None else own)
-
-        return self.each(taken)
-
-    def quality(self) -> Quality:
-        """The quality of the answers; of several fields, the worst of each issue."""
-        estimates: dict[tuple[str, ...], dict[str, Estimate]] = defaultdict(dict)
-        for field, part in self.parts.items():
-            for estimate in part.quality():
-                estimates[estimate.measure, *map(str, estimate.cell.values())][field] = estimate
-        judged: list[Estimate] = []
-        for (measure, *_), own in estimates.items():
-            shares = {estimate.number for estimate in own.values()}
-            if measure == "unlabelled_answers" and len(shares) > 1:
-                for field, estimate in own.items():
-                    judged += in_field([estimate], field)
-            else:
-                judged.append(max(own.values(), key=lambda estimate: estimate.number))
-        return quality(judged)

@@ -59,15 +59,16 @@ def measurable(study: StudySource, frame: pl.DataFrame | None = None) -> pl.Data
     """
     frame = annotations_of(study) if frame is None else frame
     if study.has_answers:
-        blind = [name for name, decoding in study.experiment.decodings.items() if not decoding.logprobs]
         elsewhere = study.plugins.follow_ups()
         readers = [
             name
             for name, evaluator in study.plugins.evaluators().items()
             if getattr(evaluator, "reads", "") == "tokens" and name not in elsewhere
         ]
-        evaluator, decoding = pl.col("evaluator").cast(pl.String), pl.col("decoding").cast(pl.String)
-        frame = frame.filter(~(evaluator.is_in(readers) & decoding.is_in(blind)))
+        if readers:
+            blind = [name for name, decoding in study.experiment.decodings.items() if not decoding.logprobs]
+            evaluator, decoding = pl.col("evaluator").cast(pl.String), pl.col("decoding").cast(pl.String)
+            frame = frame.filter(~(evaluator.is_in(readers) & decoding.is_in(blind)))
         frame = _pooled(study, frame)
     coders = gold_coders(study)
     if coders.width == 1 or "item" not in frame.columns:
@@ -80,7 +81,7 @@ def _pooled(study: StudySource, frame: pl.DataFrame) -> pl.DataFrame:
     """Annotations whose decodings differ in more than a knob that made no difference: others are repeats."""
     if not study.files.responses.exists():
         return frame
-    with study.answers() as store:
+    with study.files.store() if study.can_ask else study.answers() as store:  # which has been checked
         idle = idle_in(store)
     for model, knob, _ in idle:
         alike: dict[Decoding, list[str]] = defaultdict(list)

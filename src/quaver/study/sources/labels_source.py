@@ -25,6 +25,7 @@ from quaver.design.prompts.rendering import messages_of
 from quaver.design.spec import IMPORTED
 from quaver.errors import SpecError, StoreError
 from quaver.models.local.weights import digest
+from quaver.study.sources.kept_results import inputs_of
 from quaver.study.sources.outgoing_check import check_design
 from quaver.study.sources.study_source import StudySource
 
@@ -37,6 +38,7 @@ class Imports(StudySource):
     @cached_property
     def imported(self) -> tuple[Experiment, pl.DataFrame, list[Response]]:
         """The design that the table shows, its annotations, and its raw answers."""
+        self.resolved_from = inputs_of(self)
         spec = self.spec.annotations
         if spec and (self.positions.home / spec.source).resolve() == self.files.annotations.resolve():
             raise SpecError(

@@ -24,6 +24,7 @@ from quaver.design.calls.lock_file import lock_document
 from quaver.design.spec import StudySpec
 from quaver.errors import ModelError, SpecError, StoreError
 from quaver.models.local.extras import require
+from quaver.study.sources.kept_results import inputs_of
 from quaver.study.sources.model_demands import check_abilities
 from quaver.study.sources.outgoing_check import check_design
 from quaver.study.sources.paraphrase_file import KeptParaphrases, entries_of
@@ -40,8 +41,6 @@ class StudyFile(StudySource):
 
     kind = "a study file"
     can_ask = True
-    filled: pl.DataFrame | None = None
-    """The annotations with a second model's labels where the first gave none; None without a second model."""
 
     @property
     def annotations(self) -> pl.DataFrame | None:
@@ -65,6 +64,7 @@ class StudyFile(StudySource):
     @cached_property
     def experiment(self) -> Experiment:
         """Items, variants, decodings and conditions, loaded and checked."""
+        self.resolved_from = inputs_of(self)
         if self.spec.items.reads_pages:
             require("pdf", "pypdf")
         if any(family.use == "pictures" for family in self.spec.variants):
@@ -106,7 +106,9 @@ class StudyFile(StudySource):
         """Resolve anew what depends on the paraphrases."""
         for name in ("experiment", "models", "served", "plan", "fingerprint"):
             self.__dict__.pop(name, None)
+        self.resolved_from = None
         if experiment is not None:
+            self.resolved_from = inputs_of(self)
             self.__dict__["experiment"] = experiment
 
     # --------------------------------------------------------------------- models
@@ -167,6 +169,18 @@ class StudyFile(StudySource):
                 facts = known | facts if known.get("identity") == facts["identity"] else facts
             served[name] = facts
         return served
+
+    @property
+    def identified(self) -> dict[str, Any]:
+        """Identity and log-probabilities of each model, as it is or as it was."""
+        with suppress(ModelError):
+            return {
+                name: [model.identity(), model.abilities.logprobs] for name, model in self.engines.items()
+            }
+        return {
+            name: [facts.get("identity"), facts.get("logprobs", 0)]
+            for name, facts in self._served_before.items()
+        }
 
     @property
     def _served_before(self) -> dict[str, dict[str, Any]]:

@@ -96,7 +96,11 @@ class StudySource(ABC):
     field: TaskField | None = None
     withheld: int = 0
     measured: Any = None
-    """What was last measured of it, with the state of the annotations that it was measured of."""
+    """What was last measured of it, with the mark of what it was measured of."""
+    filled: pl.DataFrame | None = None
+    """Annotations in place of the study's own, of which nothing is kept; None where it has its own."""
+    resolved_from: str | None = None
+    """What its design was resolved from (`kept_results.inputs_of`); None while it is not resolved."""
 
     @property
     def keeps_results(self) -> bool:
@@ -199,6 +203,16 @@ class StudySource(ABC):
     @abstractmethod
     def served(self) -> dict[str, dict[str, Any]]:
         """Identity and provenance of each model, by name."""
+
+    @property
+    def decided(self) -> StudySpec:
+        """The study file's content, and what it leaves open."""
+        return self.spec
+
+    @property
+    def identified(self) -> Mapping[str, Any]:
+        """The identity of each model that can be asked, with what else of it decides calls."""
+        return {}
 
     @cached_property
     def fingerprint(self) -> str:
