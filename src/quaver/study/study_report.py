@@ -45,27 +45,20 @@ def resolved(study: StudySource, now: StudyStatus | None = None, mark: str | Non
 
     That is how its answers came together, how gold labels were drawn, and the digest of its bundle, if any.
     """
-    if now is None:
-        return dict(
-            kept(
-                {study.gold_field: study},
-                "design",
-                [file_mark(study.files.responses.with_name("study.lock.json"))],
-                lambda: _resolved(study, None),
-                mark,
-            )
-        )
-    return _resolved(study, now)
 
+    def made() -> dict[str, Any]:
+        shown = study.lock() | {"collection": _collected(study, now)}
+        sample = study.gold_sample
+        if sample.design:
+            shown["gold_sample"] = described(sample, study)
+        if isinstance(study, Bundle) and study.opened.digest:
+            shown["bundle"] = study.opened.digest
+        return shown
 
-def _resolved(study: StudySource, now: StudyStatus | None) -> dict[str, Any]:
-    shown = study.lock() | {"collection": _collected(study, now)}
-    sample = study.gold_sample
-    if sample.design:
-        shown["gold_sample"] = described(sample, study)
-    if isinstance(study, Bundle) and study.opened.digest:
-        shown["bundle"] = study.opened.digest
-    return shown
+    if now is not None:
+        return made()
+    before = file_mark(study.files.responses.with_name("study.lock.json"))
+    return dict(kept({study.gold_field: study}, "design", before, made, mark))
 
 
 def _collected(study: StudySource, now: StudyStatus | None) -> dict[str, Any]:

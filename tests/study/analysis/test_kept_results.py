@@ -253,8 +253,8 @@ def test_a_frame_that_other_code_made_is_made_anew(home, monkeypatch):
     assert opened(home).annotations()["label"].null_count() == 0
 
 
-def test_where_a_plug_in_of_another_package_is_named_the_design_counts(home, monkeypatch):
-    entry = EntryPoint("accuracy", "shouting:accuracy", "quaver.measures")
+def test_where_another_package_has_plug_ins_the_design_counts(home, monkeypatch):
+    entry = EntryPoint("theirs", "shouting:theirs", "quaver.measures")
     monkeypatch.setattr(kept_results, "_foreign", lambda: (entry,))
     study = opened(home)
     assert mark_of(study.source)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
@@ -69,7 +69,10 @@ class FieldSource(StudySource):
     spent_on_paraphrases = _of_whole("spent_on_paraphrases")
 
     def __init__(self, whole: StudySource, name: str, annotations: pl.DataFrame | None = None) -> None:
-        self.whole, self._annotations, self.filled = whole, annotations, annotations
+        self.whole, self.filled = whole, annotations
+        self._read: Callable[[], pl.DataFrame] = partial(annotations_of, whole)
+        if annotations is not None:
+            self._read = lambda: annotations
         self.field: TaskField = _field(whole, name)
         self.gold_field = name
         # A study's file with one field as its task, and what is measured of it
@@ -130,7 +133,7 @@ class FieldSource(StudySource):
             return alone
         given = {item.golds[name] for item in self.whole.experiment.items if name in item.golds}
         unasked = self.whole.can_ask and not self.files.responses.exists()
-        if self._annotations is not None or not unasked:
+        if self.filled is not None or not unasked:
             given |= set(self.annotations["label"].cast(pl.String).drop_nulls().unique())
         given |= set(self.labels_of(self.gold_sample.coded["label"].drop_nulls()))
         return (
@@ -142,7 +145,7 @@ class FieldSource(StudySource):
     @property
     def annotations(self) -> pl.DataFrame:
         """The rows of this field."""
-        return self.rows(annotations_of(self.whole) if self._annotations is None else self._annotations)
+        return self.rows(self._read())
 
     def rows(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The rows of this field among the study's."""
@@ -168,10 +171,11 @@ def fields_of(study: StudySource) -> dict[str, StudySource]:
     """A study's fields by name, which share its annotations; a study without fields is its own, unnamed."""
     if not study.spec.task.fields:
         return {"": study}
-    fields, frame = {name: FieldSource(study, name) for name in study.spec.task.fields}, annotations_of(study)
-    for field in fields.values():
-        field._annotations = frame
-    return {**fields}
+    read, fields = cache(partial(annotations_of, study)), dict[str, StudySource]()
+    for name in study.spec.task.fields:
+        fields[name] = source = FieldSource(study, name)
+        source._read = read
+    return fields
 
 
 def _field(whole: StudySource, name: str) -> TaskField:

@@ -37,23 +37,22 @@ class MeasuredFields:
 
     Args:
         study: The study.
-        mark: The mark of the study as it is now, where it is known.
 
     Attributes:
         study: The study.
         parts: What is measured of each field, by its name; empty that of a study of one label set.
     """
 
-    def __init__(self, study: StudySource, mark: str | None = None) -> None:
+    def __init__(self, study: StudySource) -> None:
         self.study = study
-        self.parts = {name: MeasuredStudy(field, mark=mark) for name, field in fields_of(study).items()}
+        self.parts = {name: MeasuredStudy(field) for name, field in fields_of(study).items()}
 
     @classmethod
     def of(cls, study: StudySource) -> MeasuredFields:
         """What is measured of a study as it is now; the same object until its annotations change."""
         state, (before, fields) = _state(study), study.measured or (None, None)
         if not isinstance(fields, cls) or state != before:
-            fields = cls(study, state if isinstance(state, str) else None)
+            fields = cls(study)
             study.measured = state, fields
         return fields
 

@@ -5,11 +5,10 @@ A study has fields, each with labels of its own; one of a single label set has o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial, wraps
-from typing import Any, Concatenate, ParamSpec
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -22,7 +21,6 @@ from quaver.design.calls.experiment import Experiment
 from quaver.design.items.item_table import NEAR_DUPLICATES
 from quaver.design.spec import ConclusionSpec
 from quaver.design.spec.study_file import Positions, read_part
-from quaver.errors import QuaverError
 from quaver.estimation.coded_columns import Gathered
 from quaver.estimation.declaration import Measure
 from quaver.measures.evidence.verdict_evidence import answer_quality, evidence_of_groups, verdict_evidence
@@ -47,10 +45,11 @@ from quaver.study.analysis.study_measures import (
     measurement,
     measurements,
     measures_of,
+    pictured,
     told_apart,
 )
 from quaver.study.sources.conclusion_measures import Conclusions
-from quaver.study.sources.kept_results import kept
+from quaver.study.sources.kept_results import kept_estimates, mark_of
 from quaver.study.sources.study_plugins import Measurement
 from quaver.study.sources.study_source import StudySource
 
@@ -76,26 +75,8 @@ _OF_GOLD = (
 )
 """What a verdict rests on that compares labels with gold labels."""
 
-P = ParamSpec("P")
-_Measured = Callable[Concatenate["MeasuredStudy", P], list[Estimate]]
-
 _MOST_NUMBERS = 300
 """So many different numbers a verdict tells apart."""
-
-
-def _kept(measured: _Measured[P]) -> _Measured[P]:
-    """What is measured of a study's own annotations is kept for as long as it is the same."""
-
-    @wraps(measured)
-    def taken(self: MeasuredStudy, /, *asked: P.args, **options: P.kwargs) -> list[Estimate]:
-        make = partial(measured, self, *asked, **options)
-        if self.given is not None:
-            return make()
-        name = "-".join([measured.__name__.strip("_"), *(part for part in asked if isinstance(part, str))])
-        of = [*(part for part in asked if part is not None), options]
-        return list(kept({self.study.gold_field: self.study}, name, of, make, self.mark))
-
-    return taken
 
 
 class MeasuredStudy:
@@ -108,7 +89,9 @@ class MeasuredStudy:
         frame: Annotations in place of the study's own, less those of evaluators that had nothing to read.
         group: The column whose groups of items are resampled; that of the study's measures if left out.
         whole: Whether the frame holds all of the study's annotations, so that its answers can be read anew.
-        mark: The mark of the study as it is now (`kept_results.mark_of`), where it is known.
+
+    Attributes:
+        mark: The mark of the study as it was when it began to be measured; None of another frame.
 
     Raises:
         SpecError: The study has several fields, and none is named.
@@ -121,9 +104,9 @@ class MeasuredStudy:
         group: str | None = None,
         *,
         whole: bool = False,
-        mark: str | None = None,
     ) -> None:
-        self.study, self.seed, self.given, self.mark = study, study.spec.seed, frame, mark
+        self.study, self.seed, self._given = study, study.spec.seed, frame
+        self.mark = mark_of(study) if frame is None else None  # before anything is read
         self._is_whole = whole or frame is None
         if group is not None:
             self.group = group
@@ -137,7 +120,7 @@ class MeasuredStudy:
     @cached_property
     def every(self) -> Gathered:
         """The annotations, with those of the items that were added for their gold labels."""
-        return Gathered(measurable(self.study) if self.given is None else self.given)
+        return Gathered(measurable(self.study) if self._given is None else self._given)
 
     @cached_property
     def beside(self) -> list[str]:
@@ -215,7 +198,7 @@ class MeasuredStudy:
 
     # ---------------------------------------------------------------------------- what it measures
 
-    @_kept
+    @kept_estimates
     def measure(self, name: str, options: Mapping[str, Any]) -> list[Estimate]:
         """One measure, with some options (``by``, ``evaluator``, its own) in place of the study file's."""
         if name == "conclusion" and "formula" in options:
@@ -229,7 +212,7 @@ class MeasuredStudy:
             [estimate for measurement in asked for estimate in measurement.of(self._of(measurement).frame)]
         )
 
-    @_kept
+    @kept_estimates
     def estimates(self, names: Sequence[str] | None = None) -> list[Estimate]:
         """The estimates of the measures that the study file names, or of the measures given by name."""
         asked = self.asked if names is None else measurements(self.study, names, self.frame)
@@ -245,13 +228,13 @@ class MeasuredStudy:
             return estimates
         return doubted(estimates, self.seen_clusters)
 
-    @_kept
+    @kept_estimates
     def audit(self) -> list[Estimate]:
         """How the answers were read, whatever the study's file asks for; and undeclared groups of items."""
         estimates = self._taken(audit(self.study, self.frame))
         return estimates if self.frame.is_empty() else [*estimates, *self.clusters]
 
-    @_kept
+    @kept_estimates
     def quality(self) -> list[Estimate]:
         """The gate before every number: the quality of the answers, and whether items come in groups."""
         return [] if self.frame.is_empty() else [*self._quality, *self.seen_clusters]
@@ -264,7 +247,7 @@ class MeasuredStudy:
         """What the report's charts show beyond what the file asks for."""
         return [*self._pictured(), *self._rested_on]
 
-    @_kept
+    @kept_estimates
     def _pictured(self) -> list[Estimate]:
         return [*pictured(self.asked, self.whole), *self.moved()]
 
@@ -381,13 +364,13 @@ class MeasuredStudy:
         """What the verdict and the recommendation rest on, and nothing more."""
         return [*self._rested_on, *self._readiness()]
 
-    @_kept
+    @kept_estimates
     def _readiness(self) -> list[Estimate]:
         named = [spec.use for spec in self.study.spec.measures if spec.use == "readiness"]
         return self._taken(measurements(self.study, named, self.frame))
 
     @cached_property
-    @_kept
+    @kept_estimates
     def _rested_on(self) -> list[Estimate]:
         """What the verdict rests on: measured once for it and for the report's charts."""
         return self._as_judged(self.judged())
@@ -438,15 +421,3 @@ class MeasuredStudy:
         others = MeasuredStudy(self.study, rest, self.group)
         again = others._allowing_for_clusters(others.judged())
         return [replace(estimate, measure=f"{ELSEWHERE}{estimate.measure}") for estimate in again]
-
-
-def pictured(measurements: Sequence[Measurement], whole: Gathered) -> list[Estimate]:
-    """The calibration error of each model and evaluator over all else, for reliability diagrams."""
-    estimates: list[Estimate] = []
-    for measured in measurements if whole.height else ():
-        by = tuple(measured.options.get("by", ()))
-        kept = tuple(column for column in by if column in ("model", "evaluator"))
-        if measured.measure == "ece" and kept and kept != by:
-            with suppress(QuaverError):  # what the file asks for says why it is not measured
-                estimates += measured.of(whole, by=kept)
-    return estimates

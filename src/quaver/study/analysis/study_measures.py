@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
@@ -12,13 +13,14 @@ import polars as pl
 from quaver.collect.run.ledger import idle_in
 from quaver.core.annotations import ANNOTATION_COLUMNS
 from quaver.core.column_names import column_of
-from quaver.core.records import Decoding
+from quaver.core.records import Decoding, Estimate
 from quaver.core.seeds import derive
 from quaver.design.calls.experiment import Experiment
 from quaver.design.spec import MeasureSpec, StudySpec
 from quaver.design.spec.study_file import Positions, read_part
 from quaver.design.spec.task_spec import IMPORTED
 from quaver.errors import QuaverError
+from quaver.estimation.coded_columns import Gathered
 from quaver.estimation.declaration import Measure, registered
 from quaver.gold.returned_labels import ratings
 from quaver.measures.corrected.gold_cells import designed
@@ -362,3 +364,15 @@ def _of_prompts_like_these(study: StudySource) -> Iterator[MeasureSpec]:
     for spec in study.spec.measures:
         if spec.use == "accuracy" and spec.by is None and spec.estimand is None:
             yield spec.model_copy(update={"estimand": "population"})
+
+
+def pictured(measurements: Sequence[Measurement], whole: Gathered) -> list[Estimate]:
+    """The calibration error of each model and evaluator over all else, for reliability diagrams."""
+    estimates: list[Estimate] = []
+    for measured in measurements if whole.height else ():
+        by = tuple(measured.options.get("by", ()))
+        kept = tuple(column for column in by if column in ("model", "evaluator"))
+        if measured.measure == "ece" and kept and kept != by:
+            with suppress(QuaverError):  # what the file asks for says why it is not measured
+                estimates += measured.of(whole, by=kept)
+    return estimates

@@ -8,19 +8,18 @@ Wherever it is in doubt whether something could have changed a number, the mark 
 from __future__ import annotations
 
 import json
-import os
 import platform
 import secrets
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial, wraps
 from hashlib import blake2b
 from importlib.metadata import EntryPoint, distributions
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 
@@ -31,6 +30,8 @@ from quaver.core.replaced_file import document_in, replace_document
 from quaver.errors import StoreError
 from quaver.study.sources.study_folder import StudyFolder
 from quaver.study.sources.study_source import StudySource
+
+Measured = TypeVar("Measured", bound=Callable[..., list[Estimate]])
 
 _STARTED: Final = time.time()
 """When this process began: code that has changed since is not the code that it runs."""
@@ -45,7 +46,7 @@ _LARGE: Final = 64 * 2**20
 @cache
 def quaver_code() -> str:
     """A digest of Quaver's own files: between two releases, its version says nothing of them."""
-    return _digest(_inside(_HOME))
+    return _mark([*map(file_mark, _inside(_HOME))])
 
 
 @cache
@@ -63,28 +64,21 @@ def _code() -> str:
     Code that has changed since this process began may be in use or not: nothing is kept under its mark.
     """
     files = _inside(_HOME)
-    for name in sorted({entry.module.partition(".")[0] for entry in _foreign()}):
-        found = find_spec(name)
+    for entry in _foreign():
+        found = find_spec(entry.module.partition(".")[0])
         for home in (found.submodule_search_locations or [found.origin or ""]) if found else ():
             files += _inside(Path(home))
     packages = [path for place in sys.path for path in sorted(Path(place).glob("*.*-info"))]
     if any(path.stat().st_ctime > _STARTED for path in (*files, *packages)):
         return secrets.token_hex()
-    names = ",".join(path.name for path in packages)
-    return f"{_digest(files)} {names} {sys.version} {platform.platform()}"
+    names = [path.name for path in packages]
+    return _mark([*map(file_mark, files), names, sys.version, platform.platform()])
 
 
 def _inside(home: Path) -> list[Path]:
     """The files in a folder, or the one."""
     paths = sorted(home.rglob("*")) or [home]
     return [path for path in paths if path.suffix != ".pyc" and path.is_file()]
-
-
-def _digest(files: Iterable[Path]) -> str:
-    state = blake2b(digest_size=16)
-    for path in files:
-        state.update(path.name.encode() + path.read_bytes())
-    return state.hexdigest()
 
 
 def inputs_of(study: StudySource) -> str:
@@ -100,8 +94,7 @@ def file_mark(path: Path) -> Any:
     """Changes with a file's content, or with the files in a folder; nothing where there is neither."""
     try:
         if path.is_dir():
-            inside = sorted(entry.path for entry in os.scandir(path) if entry.is_file())
-            return [file_mark(Path(entry)) for entry in inside if entry.endswith((".txt", ".ann"))]
+            return [file_mark(one) for one in sorted(path.iterdir()) if one.suffix in (".txt", ".ann")]
         if not path.is_file():
             return None
         known = path.stat()
@@ -119,14 +112,12 @@ def _mark(of: Any) -> str:
 def rests_on(study: StudySource) -> str:
     """Changes with all that the annotations of a study's stored answers rest on, but for the answers.
 
-    Of items with pictures, pages or recordings, and where another package's plug-in is named, what it
+    Of items with pictures, pages or recordings, and where another package has plug-ins, what the study
     resolved to counts too: these may read files that the study's file does not name.
     """
     inputs = inputs_of(study) if study.resolved_from is None else study.resolved_from
     parts = [inputs, study.gold_files.digest()]
-    asked, foreign = study.spec.items, {entry.name for entry in _foreign()}
-    names = {text for _, text in texts_in(study.spec.model_dump(mode="json"))} if foreign else foreign
-    if asked.media or asked.reads_pages or names & foreign:
+    if study.spec.items.media or study.spec.items.reads_pages or _foreign():
         parts += [study.experiment.items_hash, study.fingerprint]
     return _mark(parts)
 
@@ -193,12 +184,28 @@ def kept(
     return made
 
 
+def kept_estimates(measured: Measured) -> Measured:
+    """What a method measures of a study is kept, under the mark that its object has; of none, nothing is."""
+
+    @wraps(measured)
+    def taken(of: Any, *asked: Any) -> Any:
+        make = partial(measured, of, *asked)
+        if of.mark is None:
+            return make()
+        name, beside = measured.__name__.strip("_"), [part for part in asked if part is not None]
+        if beside and isinstance(beside[0], str):
+            name += f"-{beside[0]}"
+        return kept({of.study.gold_field: of.study}, name, beside, make, of.mark)
+
+    return cast(Measured, taken)
+
+
 def _written(value: Any) -> Any:
     """A value as JSON that says of which kind each part is that JSON has no kind for."""
     if value is None or type(value) in (bool, int, float, str):
         return value
-    if isinstance(value, np.bool | np.integer | np.floating):
-        return value.item()
+    if isinstance(value, np.generic):
+        return _written(value.item())
     if isinstance(value, list):
         return list(map(_written, value))
     if isinstance(value, tuple) and not hasattr(value, "_fields"):

@@ -106,9 +106,8 @@ class StudyFile(StudySource):
         """Resolve anew what depends on the paraphrases."""
         for name in ("experiment", "models", "served", "plan", "fingerprint"):
             self.__dict__.pop(name, None)
-        self.resolved_from = None
+        self.resolved_from = None if experiment is None else inputs_of(self)
         if experiment is not None:
-            self.resolved_from = inputs_of(self)
             self.__dict__["experiment"] = experiment
 
     # --------------------------------------------------------------------- models
@@ -172,15 +171,10 @@ class StudyFile(StudySource):
 
     @property
     def identified(self) -> dict[str, Any]:
-        """Identity and log-probabilities of each model, as it is or as it was."""
+        """The identity of each model, as it is or as it was."""
         with suppress(ModelError):
-            return {
-                name: [model.identity(), model.abilities.logprobs] for name, model in self.engines.items()
-            }
-        return {
-            name: [facts.get("identity"), facts.get("logprobs", 0)]
-            for name, facts in self._served_before.items()
-        }
+            return {name: model.identity() for name, model in self.engines.items()}
+        return {name: facts.get("identity") for name, facts in self._served_before.items()}
 
     @property
     def _served_before(self) -> dict[str, dict[str, Any]]:

@@ -211,7 +211,7 @@ class StudySource(ABC):
 
     @property
     def identified(self) -> Mapping[str, Any]:
-        """The identity of each model that can be asked, with what else of it decides calls."""
+        """The identity of each model that can be asked, by name."""
         return {}
 
     @cached_property
