@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from operator import itemgetter
 
 import polars as pl
@@ -97,7 +97,8 @@ def lengths(answers: Answers) -> Rows:
         for factor, levels in answer.varied.items():
             firsts: tuple[float | None, ...] = ()
             for level in levels:
-                lengths = _fixed_at(answer, fixed, factor, level), *calls.get((factor, level), (None,) * 3)
+                there = (one.id for one in answer.variants if one.factors.get(factor) == level)
+                lengths = average(map(fixed.__getitem__, there)), *calls.get((factor, level), (None,) * 3)
                 firsts = firsts or lengths
                 row: list[Value] = [answer.name, in_words(factor), level]
                 for value, first in zip(lengths, firsts, strict=True):
@@ -108,11 +109,6 @@ def lengths(answers: Answers) -> Rows:
     if len(answers) > 1:
         for head, some in grouped(changes, itemgetter(0, 1)).items():
             yield "mean", *head, None, sum(change for *_, change in some) / len(some), *(None,) * 6
-
-
-def _fixed_at(answers: StoredAnswers, fixed: Mapping[str, int], factor: str, level: str) -> float | None:
-    """The mean of a level's fixed words."""
-    return average(fixed[variant.id] for variant in answers.variants if variant.factors.get(factor) == level)
 
 
 def _per_call(parts: pl.DataFrame) -> dict[tuple[str, str], tuple[float | None, ...]]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
+from operator import itemgetter
 from typing import Any
 
 import jinja2
@@ -54,7 +55,7 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "by_share": _by_share,
+        "by_share": lambda shares: sorted(shares.items(), key=itemgetter(1)),
         "capital": capital,
         "clauses": _clauses,
         "coded": coded,
@@ -62,7 +63,7 @@ def _environment() -> jinja2.Environment:
         "correct": _correct,
         "count": count,
         "duration": duration,
-        "ends": _ends,
+        "ends": lambda values: " to ".join(f"{value:g}" for value in dict.fromkeys((values[0], values[-1]))),
         "enumeration": enumeration,
         "grouped": "{:,}".format,
         "in_words": in_words,
@@ -137,11 +138,6 @@ def _resampled(unit: str) -> str:
     return unit.removesuffix(AND_PROMPT)
 
 
-def _ends(values: list[float]) -> str:
-    """The first and the last of some numbers."""
-    return " to ".join(f"{value:g}" for value in dict.fromkeys((values[0], values[-1])))
-
-
 def paragraph(name: str, word: str = "text", **facts: Any) -> str:
     """A text of a template about such items, on one line: in the template it may be broken anywhere."""
     return of_items(_one_line(template(name).render(facts)), word)
@@ -177,8 +173,3 @@ def _one_line(text: str) -> str:
 def _clauses(lines: str, by: str) -> str:
     """The clauses of a part of a template, one a line there, joined by a separator."""
     return by.join(line for line in map(str.strip, lines.splitlines()) if line)
-
-
-def _by_share(shares: Mapping[str, float]) -> list[tuple[str, float]]:
-    """Names with their shares, the smallest first."""
-    return sorted(shares.items(), key=lambda pair: pair[1])

@@ -303,20 +303,17 @@ def made(home, value=1, before=lambda: None, study=None, name="thing"):
     return len(times)
 
 
-def test_a_design_that_was_resolved_before_the_table_changed_is_not_kept(home):
+def test_what_is_made_of_a_design_that_is_older_than_the_table_is_only_that_studys(home):
     study = opened(home)
     assert study.experiment
-    assert made(home, study=study) == 1
-    edit(home / "items.csv", "Text 1.", "Text 1!")
-    (home / "kept" / "thing.json").unlink()
-    assert made(home, study=study) == 2
-    study = opened(home)
-    study.annotations()
-    edit(home / "items.csv", "Text 1!", "Text 1?")
-    study.rescore()
-    assert mark(home) != mark_of(study.source)
-    with opened(home).source.files.store() as store:
-        assert store.noted("annotations") == ""
+    own = mark_of(study.source)
+    assert own == mark(home)
+    edit(home / "items.csv", "i1,Text 1.,negative", "i1,Text 1.,positive")
+    assert mark_of(study.source) not in (own, mark(home))
+    assert study.rescore()["gold"].drop_nulls().len() == opened(home).annotations()["gold"].drop_nulls().len()
+    first, second = documents(study)[0], documents(opened(home))[0]
+    assert first["value"] != second["value"]
+    assert (documents(study)[0], documents(opened(home))[0]) == (first, second)
 
 
 def test_what_was_made_while_answers_came_is_not_kept(home):

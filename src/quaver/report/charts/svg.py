@@ -134,7 +134,9 @@ def _clean(element: ET.Element, name: str) -> None:
         element.attrib["style"] = ";".join(styles)
     for index, child in reversed(list(enumerate(element))):
         drawn = child.tag.removeprefix(f"{{{_SVG}}}") in _DRAWN
-        if not drawn or _invisible(child):
+        # the renderer's empty backgrounds are a third of the file
+        empty = child.get("class") == "background" and not {"fill", "stroke"} & child.attrib.keys()
+        if not drawn or empty:
             del element[index]
             continue
         words = child.get("aria-label", "")
@@ -143,8 +145,3 @@ def _clean(element: ET.Element, name: str) -> None:
             element[index] = ET.Element(f"{{{_SVG}}}g", {"class": "described"})
             ET.SubElement(element[index], f"{{{_SVG}}}title").text = words.removeprefix(BREAK)
             element[index].append(child)
-
-
-def _invisible(element: ET.Element) -> bool:
-    """Whether it is one of the renderer's empty backgrounds, which are a third of the file."""
-    return element.get("class") == "background" and not {"fill", "stroke"} & element.attrib.keys()

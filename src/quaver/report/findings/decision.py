@@ -231,7 +231,8 @@ def _qualified(labels: JudgedModel, recommendation: Recommendation) -> Recommend
     exceptions = _exceptions(parts)
     if recommendation.kind not in ("use", "use one prompt only"):
         return _but_for_parts(recommendation, exceptions)
-    beside = (*_missing(labels, parts), *_unsure(parts, exceptions))
+    unsure = [part for part in parts_that_are("unsure", parts) if part not in exceptions]
+    beside = (*_missing(labels, parts), *unsure)
     like_these = [] if prompt or not labels.has("broken_prompts") else [labels.estimates["broken_prompts"]]
     whole = replace(recommendation, exceptions=tuple(exceptions), unvouched=(*beside, *like_these))
     if not exceptions:
@@ -266,11 +267,6 @@ def _exceptions(parts: Sequence[Estimate]) -> list[Estimate]:
         if part.cell["label"] in labels or _group(part) in groups:
             exceptions.remove(part)
     return exceptions
-
-
-def _unsure(parts: Sequence[Estimate], estimates: Sequence[Estimate]) -> list[Estimate]:
-    """What too few gold labels show: steps that are never given, classes and labels."""
-    return [part for part in parts_that_are("unsure", parts) if part not in estimates]
 
 
 def _next_after(estimates: Sequence[Estimate]) -> NextStep:

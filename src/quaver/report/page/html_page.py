@@ -160,15 +160,12 @@ def write_pictures(shown: Sequence[Figure], pictures: Mapping[str, tuple[str, st
     """Write each figure as SVG, PNG and PDF, without its title, which a paper has in the caption."""
     folder.mkdir(parents=True, exist_ok=True)
     for figure in shown:
-        svg = plain_svg(pictures[figure.name][0])
-        if not _is_written(svg, folder / f"{figure.name}.svg"):
+        svg, path = plain_svg(pictures[figure.name][0]), folder / f"{figure.name}.svg"
+        # an earlier report finished the same picture with the SVG
+        there = all(path.with_suffix(kind).exists() for kind in FORMATS)
+        if not there or path.read_bytes() != svg.encode():
             for ending, written in FORMATS.items():
                 (folder / f"{figure.name}{ending}").write_bytes(written(svg))
-
-
-def _is_written(svg: str, path: Path) -> bool:
-    """Whether an earlier report wrote the same picture, which it finished with the SVG."""
-    return all(path.with_suffix(kind).exists() for kind in FORMATS) and path.read_bytes() == svg.encode()
 
 
 def figure_part(figure: Figure, pictures: tuple[str, str]) -> dict[str, Any]:

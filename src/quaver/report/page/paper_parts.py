@@ -287,15 +287,14 @@ def bibtex(estimates: Sequence[Estimate], version: str) -> str:
         f"  version = {{{latex_text(version)}}},\n}}"
     )
     notes = [
-        f"@misc{{source{number},\n  note = {{{latex_text(_without_braces(reference))}}},\n}}"
+        f"@misc{{source{number},\n  note = {{{latex_text(reference.translate(_BRACES))}}},\n}}"
         for number, reference in enumerate(unknown, 1)
     ]
     return "\n\n".join([own, *(works()[key][0] for key in known), *notes]) + "\n"
 
 
-def _without_braces(text: str) -> str:
-    """A text in which BibTeX, which counts braces however they are written, finds none."""
-    return text.replace("{", "(").replace("}", ")").replace("\\", "/")
+_BRACES = str.maketrans("{}\\", "()/")
+"""Braces, which BibTeX counts however they are written."""
 
 
 def _bare(text: str) -> str:

@@ -230,13 +230,12 @@ def latex_float(table: Table, caption: str, label: str, notes: Sequence[str] = (
         closing=closing,
         spanners=_spanners(table),
         heads=_latex_row(list(map(latex_text, table.columns))),
-        pages=[list(map(_latex_cells, rows)) for rows in _pages(table)],
+        pages=[
+            [_latex_row(_written(row, latex_text, r"\textbf{{{}}}")) for row in rows]
+            for rows in _pages(table)
+        ],
         notes=list(map(latex_text, notes)),
     )
-
-
-def _latex_cells(row: Sequence[str | Markup]) -> str:
-    return _latex_row(_written(row, latex_text, r"\textbf{{{}}}"))
 
 
 def _spanners(table: Table) -> list[str]:

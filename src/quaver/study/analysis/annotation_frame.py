@@ -27,7 +27,7 @@ from quaver.gold.gold_draw import chance_of, declared_draw, with_gold
 from quaver.models.local.extras import require
 from quaver.score.annotation import Annotator, annotate
 from quaver.score.parsing.evaluator import Evaluator
-from quaver.study.sources.kept_results import is_unchanged, mark_in
+from quaver.study.sources.kept_results import mark_in
 from quaver.study.sources.study_source import StudySource
 
 
@@ -83,8 +83,7 @@ def rescored(study: StudySource, evaluators: Sequence[str] | None = None) -> pl.
                 else:
                     frame.collect().write_parquet(part)
             frame = scan_kept(study.files.annotations)
-        if is_unchanged(study):
-            store.note("annotations", mark if evaluators is None else f"{mark} {json.dumps([*evaluators])}")
+        store.note("annotations", mark if evaluators is None else f"{mark} {json.dumps([*evaluators])}")
     assert frame is not None
     return frame
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from quaver.core.annotations import FIELD
 from quaver.core.records import Estimate
@@ -24,12 +24,6 @@ def in_field(estimates: Sequence[Estimate], field: str) -> list[Estimate]:
     if not field:
         return [*estimates]
     return [replace(estimate, cell={FIELD: field, **estimate.cell}) for estimate in estimates]
-
-
-def _state(study: StudySource) -> Any:
-    """Changes with a study's annotations and gold labels."""
-    path: Path = getattr(study, "whole", study).files.annotations
-    return mark_of(study) or (study.gold_files.digest(), path.stat().st_mtime_ns if path.exists() else 0)
 
 
 class MeasuredFields:
@@ -50,11 +44,11 @@ class MeasuredFields:
     @classmethod
     def of(cls, study: StudySource) -> MeasuredFields:
         """What is measured of a study as it is now; the same object until its annotations change."""
-        state, (before, fields) = _state(study), study.measured or (None, None)
-        if not isinstance(fields, cls) or state != before:
-            fields = cls(study)
-            study.measured = state, fields
-        return fields
+        path: Path = getattr(study, "whole", study).files.annotations
+        of = mark_of(study) or [study.gold_files.digest(), path.exists() and path.stat().st_mtime_ns]
+        if study.measured is None or study.measured[0] != of:
+            study.measured = of, cls(study)
+        return cast(MeasuredFields, study.measured[1])
 
     def each(
         self, taken: Callable[[MeasuredStudy], list[Estimate]], fields: Sequence[str] = ()

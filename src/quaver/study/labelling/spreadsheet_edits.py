@@ -100,15 +100,12 @@ def _column(name: str) -> int:
     return number
 
 
-def _is_filled(cell: re.Match[str]) -> bool:
-    return bool(_VALUE.search(cell["inside"] or ""))
-
-
 def _with_columns(content: str, heads: Sequence[str], rows: Mapping[int, Sequence[Cell]]) -> str:
     """The content of a sheet with the new cells."""
     width, sizes = 0, dict[int, int]()
     for height, row in _numbered(_ROW, content):
-        filled = [number for number, cell in _numbered(_CELL, row["inside"] or "") if _is_filled(cell)]
+        there = _numbered(_CELL, row["inside"] or "")
+        filled = [number for number, cell in there if _VALUE.search(cell["inside"] or "")]
         if filled:
             sizes[height] = len(filled)
             width = max(width, *filled)

@@ -36,7 +36,7 @@ Measured = TypeVar("Measured", bound=Callable[..., list[Estimate]])
 _STARTED: Final = time.time()
 """When this process began: code that has changed since is not the code that it runs."""
 _HOME: Final = Path(__file__).parents[2]
-_LARGE: Final = 64 * 2**20
+_LARGE: Final = 4 * 2**20
 """Bytes of a file that is known by its size and times rather than by its content."""
 
 
@@ -115,8 +115,9 @@ def rests_on(study: StudySource) -> str:
     Of items with pictures, pages or recordings, and where another package has plug-ins, what the study
     resolved to counts too: these may read files that the study's file does not name.
     """
-    inputs = inputs_of(study) if study.resolved_from is None else study.resolved_from
-    parts = [inputs, study.gold_files.digest()]
+    parts = [inputs_of(study), study.gold_files.digest()]
+    if study.resolved_from not in (None, parts[0]):
+        parts.append(study.resolved_from)  # its files have changed since, which it does not see
     if study.spec.items.media or study.spec.items.reads_pages or _foreign():
         parts += [study.experiment.items_hash, study.fingerprint]
     return _mark(parts)
@@ -125,12 +126,6 @@ def rests_on(study: StudySource) -> str:
 def mark_in(study: StudySource, store: Store) -> str:
     """Changes with all that the annotations of a study's stored answers rest on."""
     return f"{rests_on(study)} {store.state()};"
-
-
-def is_unchanged(study: StudySource) -> bool:
-    """Whether what a study resolved to is what it would resolve to now."""
-    whole: StudySource = getattr(study, "whole", study)
-    return whole.resolved_from is None or whole.resolved_from == inputs_of(whole)
 
 
 def mark_of(study: StudySource) -> str | None:
@@ -176,7 +171,7 @@ def kept(
         if document["mark"] == of:
             return _made(document["made"])
     made = make()
-    if marks == [*map(mark_of, sources)] and all(map(is_unchanged, sources)):
+    if marks == [*map(mark_of, sources)]:
         with suppress(StoreError, TypeError):  # a folder that cannot be written, what JSON cannot hold
             document = {"mark": of, "made": _written(made)}
             folder.make()
