@@ -160,7 +160,8 @@ def write_pictures(shown: Sequence[Figure], pictures: Mapping[str, tuple[str, st
     """Write each figure as SVG, PNG and PDF, without its title, which a paper has in the caption."""
     folder.mkdir(parents=True, exist_ok=True)
     for figure in shown:
-        svg, path = plain_svg(pictures[figure.name][0]), folder / f"{figure.name}.svg"
+        path = folder / f"{figure.name}.svg"
+        svg = plain_svg(pictures[figure.name][0])
         # an earlier report finished the same picture with the SVG
         there = all(path.with_suffix(kind).exists() for kind in FORMATS)
         if not there or path.read_bytes() != svg.encode():
