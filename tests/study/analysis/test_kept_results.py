@@ -289,7 +289,7 @@ def test_a_text_in_a_folder_of_texts_counts(tmp_path):
 # ----------------------------------------------------------------------------- what is not kept
 
 
-def made(home, value=1, before=lambda: None, study=None, name="thing"):
+def made(home, value=1, before=lambda: None, name="thing"):
     """Make something of a study; how often it was made when it was asked for twice."""
     times = []
 
@@ -298,7 +298,7 @@ def made(home, value=1, before=lambda: None, study=None, name="thing"):
         before()
         return value
 
-    of = study or opened(home)
+    of = opened(home)
     assert [kept({"": of.source}, name, (), make) for _ in range(2)] == [value, value]
     return len(times)
 
@@ -319,6 +319,14 @@ def test_what_is_made_of_a_design_that_is_older_than_the_table_is_only_that_stud
 def test_what_was_made_while_answers_came_is_not_kept(home):
     edit(home / "items.csv", "i23,", "i24,Text 24.,\ni23,")
     assert made(home, before=lambda: opened(home).run()) == 2
+
+
+def test_what_was_made_while_the_table_was_another_is_not_kept(home):
+    rows = "i1,Text 1.,negative", "i1,Text 1.,positive"
+    source = opened(home).source
+    assert kept({"": source}, "thing", (), lambda: edit(home / "items.csv", *rows) or 2) == 2
+    edit(home / "items.csv", *reversed(rows))
+    assert kept({"": source}, "thing", (), lambda: 1) == 1
 
 
 def test_annotations_that_were_read_while_answers_came_are_not_current(home, monkeypatch):
