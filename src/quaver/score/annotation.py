@@ -6,10 +6,13 @@ Each distinct answer is read once: what an evaluator is shown decides what it re
 from __future__ import annotations
 
 import gc
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
+from hashlib import blake2b
 from itertools import chain, repeat
 from operator import attrgetter
 from pathlib import Path
@@ -438,3 +441,21 @@ def _shown(rows: AnswerRows, reads: str) -> list[Iterable[Any]]:
 def _quoted(said: Values) -> Values:
     text, finish, error, thinking, tokens = said[:5]
     return text, finish, error, bool(thinking), tokens or None
+
+
+@cache
+def _hash_of(files: tuple[Path, ...]) -> str:
+    """A hash of files of code, cached, since they do not change during a process."""
+    return blake2b(
+        b"".join(file.read_bytes() for file in files if file.is_file()), digest_size=16
+    ).hexdigest()
+
+
+def mark_of_rules(evaluators: Iterable[Evaluator]) -> str:
+    """A hash of the code that reads answers, on which it depends what is asked next."""
+    home = Path(__file__).parent
+    files = {*home.rglob("*.py"), *home.rglob("*.toml")}
+    for evaluator in evaluators:
+        if file := getattr(sys.modules.get(type(evaluator).__module__), "__file__", None):
+            files.add(Path(file))
+    return _hash_of(tuple(sorted(files)))
