@@ -11,7 +11,6 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
 from hashlib import blake2b
 from itertools import chain, repeat
 from operator import attrgetter
@@ -443,14 +442,6 @@ def _quoted(said: Values) -> Values:
     return text, finish, error, bool(thinking), tokens or None
 
 
-@cache
-def _hash_of(files: tuple[Path, ...]) -> str:
-    """A hash of files of code, cached, since they do not change during a process."""
-    return blake2b(
-        b"".join(file.read_bytes() for file in files if file.is_file()), digest_size=16
-    ).hexdigest()
-
-
 def mark_of_rules(evaluators: Iterable[Evaluator]) -> str:
     """A hash of the code that reads answers, on which it depends what is asked next."""
     home = Path(__file__).parent
@@ -458,4 +449,5 @@ def mark_of_rules(evaluators: Iterable[Evaluator]) -> str:
     for evaluator in evaluators:
         if file := getattr(sys.modules.get(type(evaluator).__module__), "__file__", None):
             files.add(Path(file))
-    return _hash_of(tuple(sorted(files)))
+    code = b"".join(file.read_bytes() for file in sorted(files) if file.is_file())
+    return blake2b(code, digest_size=16).hexdigest()
