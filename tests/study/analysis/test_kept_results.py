@@ -382,3 +382,10 @@ def test_only_what_json_can_hold_is_kept_and_comes_back_as_it_was(home):
     assert [type(warning) for warning in again[0].warnings] == [str, IntervalWarning]
     assert made(home, [replace(estimate, low=None, draws=[1])], name="draws") == 2
     assert made(home, pl.Int64, name="type") == 2
+
+
+def test_what_json_cannot_hold_is_never_what_was_asked_before(home):
+    study, made = Study.open(home / "study.yaml", functions={"fake": answer}).source, []
+    for _ in range(2):
+        kept({"": study}, "asked", [{"labels": {"positive", "negative"}}], lambda: made.append(1))
+    assert len(made) == 2
