@@ -219,6 +219,22 @@ def test_the_next_level_of_labels_goes_into_the_next_batch(one):
     assert (len(one.farm.jobs), one.paid) == (2, [1] * (12 + said))
 
 
+def test_the_labels_of_parts_are_joined_in_the_next_batch(one):
+    long = "\n\n".join(f"Paragraph {k}" for k in range(3))
+    items = {
+        "source": [{"id": "a", "text": long}, {"id": "b", "text": "Text"}],
+        "id": "id",
+        "text": "{{ text }}",
+    }
+    items["split"] = {"tokens": 4, "join": "model"}
+    one.study = lambda **more: World.study(one, items=items)
+    outcome = one.to_the_end()
+    assert (outcome.ended, outcome.total, outcome.missing) == ("finished", 2 * (4 + 1), 0)
+    assert (len(one.farm.jobs), one.paid) == (2, [1] * 10)
+    rows = one.study().annotations().select("item", "repeat").rows()
+    assert sorted(rows) == [("a", 0), ("a", 1), ("b", 0), ("b", 1)]
+
+
 def test_a_budget_counts_what_is_out(one):
     def capped(**more):
         return World.study(one, budget={"calls": 8})

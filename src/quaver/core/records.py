@@ -38,6 +38,9 @@ Estimand = Literal["fixed", "population"]
 AND_PROMPT: Final = " and prompt"
 """The end of the unit of an interval that generalises over prompts too."""
 
+JOINED: Final = "whole text"
+"""The name of the call in which the model joins the labels of a text's parts, as of a follow-up."""
+
 SPLIT: Final = "split"
 """The factor whose levels are splits of long texts into parts."""
 
@@ -137,7 +140,7 @@ class Variant:
         answers: What the model should write for each label, by label code, in the order in which the
             prompt shows the labels.
         below: The same for the labels that further calls offer, where the levels of a tree are asked one by
-            one.
+            one; where a further call joins the labels of a text's parts, what stands above these.
         explains: Whether the prompt also asks for an explanation.
         output: What the prompt asks for: one label, or a score from 0 to 1 for each; of a field of which
             several labels may apply, all that do; of one whose values are numbers, a number.
@@ -176,6 +179,11 @@ class Variant:
     covariates: Mapping[str, str | float | bool] = field(default_factory=dict)
     origin: Mapping[str, Any] = field(default_factory=dict)
     below: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_joined(self) -> bool:
+        """Whether a further call joins the labels of a text's parts; of levels there are two or more."""
+        return [*self.below] == [JOINED]
 
 
 @dataclass(frozen=True, slots=True)

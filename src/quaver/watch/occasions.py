@@ -137,6 +137,7 @@ def part_of(experiment: Experiment, canary: Canary, models: Mapping[str, Model])
         items=[*shown.values()],
         variants=[replace(variant, max_tokens=None, below={}) for variant in used.values()],
         below=(),
+        joins=0,
         decodings=decodings,
         conditions=conditions,
         follow_ups={},

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from quaver.collect.store.database import Database
 from quaver.collect.store.response_tables import PLACE, WRITTEN
@@ -83,6 +84,13 @@ class Calls:
         """How many of these responses are errors."""
         sql = "SELECT count(*) FROM responses r JOIN calls a ON a.response = r.id WHERE r.finish = 'error'"
         return int(self._database.value(sql))
+
+    def unjoined(self) -> list[tuple[Any, ...]]:
+        """The model, the condition, the repeat and the item of each error that a call would rest on."""
+        sql = """SELECT f.model, a.condition, a.repeat, a.item FROM responses r
+            JOIN calls a ON a.response = r.id JOIN conditions f ON f.parent = a.condition
+            WHERE r.finish = 'error'"""
+        return self._database.rows(sql)
 
     def unplaced(self) -> int:
         """How many responses belong to no call of the current study."""

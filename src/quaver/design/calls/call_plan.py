@@ -26,9 +26,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quaver.core.calls import UNFOLLOWED, Call, Message, Prompt, Request, Response, constructor
-from quaver.core.records import Condition, Decoding
+from quaver.core.records import JOINED, Condition, Decoding, Item
 from quaver.core.variant_display import terms_of
 from quaver.design.calls.experiment import Experiment
+from quaver.design.items.text_parts import PART, PARTS
 from quaver.design.prompts.rendering import PromptWriter
 
 _number = struct.Struct("<I").pack
@@ -99,7 +100,7 @@ class Plan:
             that wants more gets as many.
         occasion: When the calls are asked, where the same ones are asked again on purpose; their keys and
             seeds are then those of this occasion.
-        label_of: Reads an answer to a variant, where labels are asked for level by level.
+        label_of: Reads an answer to a variant, where its label decides what is asked next.
 
     Attributes:
         order: The prompts in the order of work.
@@ -120,6 +121,7 @@ class Plan:
         self.identities = identities
         self.most_logprobs = most_logprobs
         self.order = WorkOrder(self.experiment)
+        self._parts: dict[str, dict[Any, Any]] = defaultdict(dict)
 
     @cached_property
     def of_whole(self) -> dict[str, Any]:
@@ -159,9 +161,10 @@ class Plan:
             for cell in self._next(call.condition, response):
                 follow_up = self.experiment.follow_ups.get(cell.condition.follow_up)
                 if follow_up is None:
-                    writer, item = self._writers[cell.condition.variant], self.experiment.items[call.item]
-                    prompt = writer.write(item, writer.text(item))
-                    requests.append(cell.quoting(prompt, prompt.messages, call))
+                    writer = self._writers[cell.condition.variant]
+                    for quoted, item in self._shown_next(cell, call, response):
+                        prompt = writer.write(item, writer.text(item))
+                        requests.append(cell.quoting(prompt, prompt.messages, quoted))
                     continue
                 added, prompt = follow_up.messages(response.text), request.prompt
                 prompt = prompt._replace(messages=_with(prompt.messages, added))
@@ -170,11 +173,36 @@ class Plan:
 
     def _next(self, position: int, response: Response) -> list[_Cell]:
         """The conditions that follow an answer; where levels are asked one by one, that of its label."""
-        cells = [] if response.finish in UNFOLLOWED else self._quoting.get(position, [])
-        if not cells or self._label_of is None:
+        joins = self.experiment.joins  # to which a part without a label belongs, too
+        cells = [] if response.finish in UNFOLLOWED and not joins else self._quoting.get(position, [])
+        if not cells or self._label_of is None or joins:
             return cells
         label = self._label_of(self.experiment.conditions[position].variant, response)
         return [cell for cell in cells if cell.condition.follow_up == label]
+
+    def _shown_next(self, cell: _Cell, call: Call, response: Response) -> list[tuple[Call, Item]]:
+        """The call that a further one follows, and the item that this shows; none where there is none yet.
+
+        The labels of a text's parts are joined once the last is answered, and while no answer is an error.
+        They stand in the text's place, in a call that follows the one about its first part.
+        """
+        item = self.experiment.items[call.item]
+        if not self.experiment.joins or self._label_of is None:
+            return [(call, item)]
+        if (n := item.fields.get(PARTS, 1)) == 1 or response.finish == "error":
+            return []
+        first = call.item + 1 - item.fields[PART]
+        waiting = self._parts[cell.condition.model]
+        parts = waiting.setdefault(key := (cell.position, first, call.repeat), {})
+        variant = self.experiment.every_variant[cell.condition.variant]
+        label = self._label_of(variant.id, response)
+        parts[call.item] = call, variant.answers.get(label or "", label) or "–"
+        if len(parts) < n or not waiting.pop(key, None):  # two threads may bring the last two at once
+            return []
+        labels = [f"{at + 1 - first}. {answer}" for at, (_, answer) in sorted(parts.items())]
+        shown = "\n".join([variant.below[JOINED], *labels])
+        fields = {**item.fields, self.experiment.cut: shown, PART: 1, PARTS: 1}
+        return [(parts[first][0], replace(item, fields=fields))]
 
     @property
     def has_following(self) -> bool:
@@ -183,7 +211,7 @@ class Plan:
 
     def lost(self, position: int, response: Response) -> int:
         """How many of the calls about levels below an answer there will not be."""
-        if self._label_of is None:
+        if self._label_of is None or self.experiment.joins:
             return 0
         ways, next_ones = self.experiment.ways_down, self._next(position, response)
         most = ways[self.experiment.conditions[position].follow_up] - 1
@@ -245,7 +273,7 @@ class Plan:
 
     def _all_requests(self, model: str) -> Iterator[Request]:
         """The request of each item's prompt in each of a model's conditions, in the order of work."""
-        cells = self._cells(model)
+        cells, self._parts[model] = self._cells(model), {}
         twins, seen = self.order.survey["twins"], dict[bytes, int]()
         for variant, item, prompt in self.order.prompts():
             occurrence = 0

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 from quaver.core.label_values import Codebook, tree_of, ways_down
-from quaver.core.records import SPLIT, Condition, Decoding, Item, LabelSet, Variant
+from quaver.core.records import JOINED, SPLIT, Condition, Decoding, Item, LabelSet, Variant
 from quaver.core.seeds import derive
 from quaver.design.calls.label_levels import ONE_BY_ONE, beginning_at_top, note_on_levels, with_levels
 from quaver.design.calls.variant_crossing import (
@@ -29,9 +29,11 @@ from quaver.design.items.item_media import notes_on_media, with_versions
 from quaver.design.items.item_table import NEAR_DUPLICATES, load_items, with_near_duplicates
 from quaver.design.items.text_parts import joins_of, notes_on_parts, parts_of, split_column
 from quaver.design.paraphrase.paraphraser import Keeper, PromptContext
+from quaver.design.prompt_words import words_in
 from quaver.design.prompts.follow_ups import FollowUp
 from quaver.design.prompts.rendering import PromptWriter
 from quaver.design.spec import StudySpec
+from quaver.design.spec.items_spec import BY_MODEL
 from quaver.design.spec.study_file import Positions, built
 from quaver.errors import SpecError, UnknownName
 
@@ -50,7 +52,9 @@ class Experiment:
         follow_ups: The follow-ups by name.
         prompt: The study file's own prompt; None where there is none.
         cut: The column of which long texts are asked about in parts, or an empty string.
-        below: The variants of calls that follow an answer level by level; none before it is `in_parts`.
+        below: The variants of calls that follow an answer level by level, or join the labels of a text's
+            parts; none before it is `in_parts`.
+        joins: How many texts have parts whose labels the model joins; 0 before it is `in_parts`.
     """
 
     labels: LabelSet
@@ -63,6 +67,7 @@ class Experiment:
     prompt: Variant | None = None
     cut: str = ""
     below: Sequence[Variant] = ()
+    joins: int = 0
 
     @property
     def calls(self) -> int:
@@ -78,12 +83,12 @@ class Experiment:
         condition = self.conditions[position]
         if self.is_level(condition):
             return 0
-        return len(self.items) * condition.repeats * (self.ways_down[""] if self.below else 1)
+        return condition.repeats * (len(self.items) * self.ways_down[""] + self.joins)
 
     @cached_property
     def ways_down(self) -> dict[str, int]:
         """How many calls one after the other each label leads to at most; the first call, under no name."""
-        return ways_down(self.labels)
+        return ways_down(self.labels) if self.below and not self.joins else {"": 1}
 
     def is_level(self, condition: Condition) -> bool:
         """Whether a condition that is asked offers what falls under the label that it follows."""
@@ -93,7 +98,8 @@ class Experiment:
     def in_parts(self) -> Experiment:
         """The design as it is asked: in the place of each long text its parts, of all splits together.
 
-        Where the levels of a tree are asked one by one, with the conditions of those below the top.
+        It has the conditions of calls that follow: of those below the top where the levels of a tree are
+        asked one by one, and where the model joins the labels of a text's parts.
         """
         is_cut = self.splits or any(item.parts for item in self.items)
         if not is_cut and not any(variant.below for variant in self.variants):
@@ -106,7 +112,8 @@ class Experiment:
             variants[name] = replace(variant, id=name, factors=factors)
         asked = [*variants.values()]
         below, conditions = with_levels(asked, [*dict.fromkeys(self.asked)], self.labels)
-        return replace(self, items=items, variants=asked, conditions=conditions, below=below)
+        joins = sum(bool(item.parts) for item in self.items if self.variants[0].is_joined)
+        return replace(self, items=items, variants=asked, conditions=conditions, below=below, joins=joins)
 
     @cached_property
     def splits(self) -> dict[str, tuple[int, str]]:
@@ -229,6 +236,9 @@ def resolve(
     }
     conditions = conditions_of(spec, variants, source)
     check_constraints(spec, variants, conditions, source)
+    if split and split.join == BY_MODEL and any(item.parts for item in items):
+        above = words_in(spec.prompt.language)["joined"]
+        variants = [replace(variant, below={JOINED: above}) for variant in variants]
     follow_ups = follow_ups_of(spec, source)
     conditions += [
         Condition(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from quaver.core.label_values import falling_under, ways_down
-from quaver.core.records import Condition, LabelSet, Variant
+from quaver.core.records import JOINED, Condition, LabelSet, Variant
 from quaver.design.spec.study_file import Positions
 from quaver.errors import SpecError
 
@@ -46,7 +46,11 @@ def with_levels(
     known = {variant.id: variant for variant in variants}
     for place, condition in enumerate(asked):  # which grows, by what falls under the labels of a further call
         variant, above = known[condition.variant], f" / {condition.follow_up}"
-        for code in variant.answers if variant.below else ():
+        if variant.is_joined and not condition.follow_up:
+            name = f"{variant.id} / {JOINED}"
+            known[name] = replace(variant, id=name)
+            asked.append(replace(condition, variant=name, follow_up=JOINED, parent=place))
+        for code in variant.answers if variant.below and not variant.is_joined else ():
             if code in children:
                 offers = {one: text for one, text in variant.below.items() if one in children[code]}
                 name = f"{variant.id.removesuffix(above)} / {code}"

@@ -73,7 +73,7 @@ def lock_document(
         | {
             label: list(map(list, messages_of(asked.every_variant[name], experiment.labels, first)))
             for name, (top, label) in asked.tops.items()
-            if label and top == asked.variants[0].id
+            if label and label in asked.ways_down and top == asked.variants[0].id
         },
         "conditions": list(map(asdict, experiment.conditions)),
         "calls": experiment.calls,

@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 from quaver.core.label_values import fields_in, labels_in, set_of
 from quaver.core.number_format import count
 from quaver.core.records import OF_SETS, SPLIT, UNORDERED, Item, LabelSet
-from quaver.design.spec.items_spec import WHOLE, ItemsSpec, SplitSpec
+from quaver.design.spec.items_spec import BY_MODEL, WHOLE, ItemsSpec, SplitSpec
 from quaver.design.spec.study_file import Positions
 from quaver.errors import ItemError, SpecError, UnknownName
 
@@ -187,6 +187,7 @@ def notes_on_parts(split: SplitSpec, items: Sequence[Item]) -> list[str]:
             sizes[item.groups.get(WHOLE, item.id)] += len(own) or 1
         long = [size for size in sizes.values() if size > 1]
         join = str(level.join).replace("'", "")
+        join += ", in a further call that shows it the labels of the parts" * (join == BY_MODEL)
         notes.append(
             f"{len(long):,} of {count(len(sizes), 'text')} are longer than {level.tokens:,} tokens (of "
             f"{CHARACTERS_A_TOKEN} characters each) and are cut between {level.by} into {sum(long):,} parts "
@@ -213,23 +214,19 @@ def joins_of(split: SplitSpec, labels: LabelSet, source: Positions) -> dict[tupl
         one = given.get(name) if isinstance(given, dict) and [*given] != ["any"] else given
         kind, wanted = ("any", str(one.get("any"))) if isinstance(one, dict) else (str(one), "")
         known = ["none"] if name in spans else _joins_for(some)
+        known += [BY_MODEL] * (not name and some.level not in OF_SETS)
         if (_ANY_LABEL if wanted else kind) not in known or (wanted and wanted not in some.codes):
             raise SpecError(
                 "the labels of a text's parts cannot be joined in this way",
                 where=source.where("items", "split", "join"),
                 expected=f"{', '.join(known)}{name and f' for {name}'}",
                 found=str(given),
-                fix=_SECOND_STUDY if kind == "model" else None,
             )
         joins[number, name] = kind, wanted
     return joins
 
 
 _ANY_LABEL: Final = "{any: LABEL}"
-_SECOND_STUDY: Final = (
-    "to have a model judge the whole, ask a second study about the labels of the parts: the page on long "
-    "texts shows how, under “Have a model join the labels”"
-)
 
 
 def _joins_for(labels: LabelSet) -> list[str]:

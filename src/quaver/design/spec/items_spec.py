@@ -258,6 +258,9 @@ WHOLE: Final = "whole_text"
 """The column of the group that the parts of one text are, where they are the items."""
 
 
+BY_MODEL: Final = "model"
+"""The join of a further call, in which the model sees the labels of the parts."""
+
 Boundary = Literal["paragraphs", "sentences"]
 Join = str | dict[str, str | dict[str, str]]
 
@@ -279,7 +282,8 @@ class SplitSpec(Part):
     join: Join | tuple[Join, ...] = "majority"
     """The label of a text: the one that most of its parts have (`majority`), the highest (`max`), or a named
     one if any part has it (`{any: favor}`); of a field of which several labels may apply, all that any part
-    has (`any`). For several fields, one of these for each field. `none`: each part is an item of its own."""
+    has (`any`). For several fields, one of these for each field. `none`: each part is an item of its own.
+    `model`: the one that the model gives when it sees the labels of all parts, in a further call."""
     column: Name | None = None
     """The column that is cut, where the template of the text shows several."""
 
@@ -294,12 +298,12 @@ class SplitSpec(Part):
                 found=f"{self.overlap:,}",
             )
         levels = self.levels
-        if len(levels) > 1 and any(split.join == "none" for split in levels.values()):
+        if len(levels) > 1 and any(split.join in ("none", BY_MODEL) for split in levels.values()):
             raise PlacedError(
-                "parts that are items of their own cannot be compared between splits",
+                "with this join, labels cannot be compared between splits",
                 "join",
-                expected="a join that gives each text a label, or one split",
-                found="none",
+                expected="a join that gives each text a label and asks nothing, or one split",
+                found=str(self.join),
             )
         return self
 

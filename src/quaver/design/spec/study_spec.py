@@ -11,7 +11,7 @@ from quaver.core.column_names import column_of
 from quaver.core.label_values import falling_under
 from quaver.core.labels import TOLD_APART, indistinct_labels, shown
 from quaver.core.records import OF_SETS
-from quaver.design.spec.items_spec import ItemsSpec
+from quaver.design.spec.items_spec import BY_MODEL, ItemsSpec
 from quaver.design.spec.models_spec import (
     GRID_SETTINGS,
     ConclusionSpec,
@@ -281,9 +281,13 @@ class StudySpec(Part):
 
     @model_validator(mode="after")
     def _levels_fit(self) -> StudySpec:
-        """Refuse what does not go with labels that are asked for level by level."""
-        task, fix = self.task, "leave it out, or write `levels: at once`"
+        """Refuse what does not go with calls that follow from the label of an answer."""
+        task, split, fix = self.task, self.items.split, "leave it out, or write `levels: at once`"
+        by_level, by_model = task.levels == "one by one", split is not None and split.join == BY_MODEL
+        if by_model:
+            fix = "leave it out, or write another `join`"
         refused = {
+            ("task", "levels"): by_level and by_model,
             ("task", "fields"): task.fields,
             ("task", "options"): task.options,
             ("task", "level"): task.level in OF_SETS,
@@ -291,12 +295,13 @@ class StudySpec(Part):
             ("follow_ups",): self.follow_ups,
             ("evaluators",): self.evaluators[1:],
         }
-        for place, given in refused.items() if task.levels == "one by one" else ():
+        for place, given in refused.items() if by_level or by_model else ():
             if given:
-                raise PlacedError("labels that are asked for level by level go without this", *place, fix=fix)
+                problem = "calls that follow from the label of an answer go without this"
+                raise PlacedError(problem, *place, fix=fix)
         children = falling_under(task.label_set())
         lone = [code or "the top level" for code, under in children.items() if len(under) == 1]
-        if task.levels == "one by one" and (lone or len(children) == 1):
+        if by_level and (lone or len(children) == 1):
             problem, expected = "each level needs labels to choose from", "two or more under each parent"
             found, fix = f"one under {lone[0]}" if lone else "no parents", "write `levels: at once`"
             raise PlacedError(problem, "task", "labels", expected=expected, found=found, fix=fix)

@@ -16,7 +16,7 @@ from quaver.collect.store.response_store import Store
 from quaver.core.annotations import ANNOTATION_COLUMNS, EVIDENCE_COLUMNS, FIELD, GOLD_COLUMNS, misfit
 from quaver.core.label_values import NO_LABELS, TaskField, falling_under, fields_in, lineages, quotes, tree_of
 from quaver.core.number_format import enumeration, text_of
-from quaver.core.records import OF_SETS, SPLIT, Item
+from quaver.core.records import JOINED, OF_SETS, SPLIT, Item
 from quaver.core.replaced_file import replacing
 from quaver.design.calls.experiment import Experiment
 from quaver.design.items.item_labels import marked_spans
@@ -112,8 +112,8 @@ def joined(study: StudySource, frame: pl.LazyFrame) -> pl.LazyFrame:
     """
     experiment, split, schema = study.experiment, study.spec.items.split, frame.collect_schema()
     if experiment.in_parts.below:
-        frame = _with_deepest(experiment, frame)
-    if split is None or not any(item.parts for item in experiment.items):
+        frame = _with_last(experiment, frame)
+    if split is None or experiment.in_parts.joins or not any(item.parts for item in experiment.items):
         return frame
     kinds = pl.Schema(schema)
     if experiment.splits:
@@ -150,11 +150,13 @@ def joined(study: StudySource, frame: pl.LazyFrame) -> pl.LazyFrame:
     return pl.concat([whole, texts], how="diagonal").select(*kinds).cast(kinds).lazy()
 
 
-def _with_deepest(experiment: Experiment, frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Annotations of labels that are asked for level by level: a row for each text and call of the top level.
+def _with_last(experiment: Experiment, frame: pl.LazyFrame) -> pl.LazyFrame:
+    """Annotations with a row for each text and first call, that of the last call that follows from it.
 
-    It is that of the last level, with the label that was reached; where this has none, the reason says at
-    which level. A text of which a level has no answer yet has no row.
+    Of labels that are asked for level by level it has the one that was reached; where that call has none, the
+    reason says at which level. Where the model joins the labels of a text's parts, it has the model's, and
+    where this is not asked since the answer about a part is an error, this error. A text of which a call has
+    no answer yet has no row.
     """
     kinds, lines = frame.collect_schema(), lineages(tree_of(experiment.labels))
     places = {code: f"level {len(line) + 1}, under “{code}”" for code, line in lines.items()}
@@ -162,6 +164,12 @@ def _with_deepest(experiment: Experiment, frame: pl.LazyFrame) -> pl.LazyFrame:
     named = pl.LazyFrame(tops, schema=["variant", "#top", "#under"], orient="row")
     texts = frame.with_columns(pl.col(pl.Categorical).cast(pl.String))
     rows = texts.join(named, on="variant", maintain_order="left").drop("variant").rename({"#top": "variant"})
+    if experiment.in_parts.joins:
+        rows = rows.join(_parts(experiment), on="item", maintain_order="left").filter(
+            (pl.col("#of") == 1) | (pl.col("#under") == JOINED) | (pl.col("status") == "error")
+        )
+        rows = rows.with_columns(item="#item").unique([*_ASKED, "item"], keep="first", maintain_order=True)
+        return rows.select(*kinds).cast(kinds)
     leads = pl.col("label").is_in([*falling_under(experiment.labels)]).fill_null(value=False)
     place = pl.col("#under").replace_strict(places, default="level 1")
     why = pl.concat_str(place, "reason", separator=": ", ignore_nulls=True)

@@ -248,16 +248,17 @@ def _of_model(
     ids = [variant.id for variant in experiment.variants]
     of_variant = dict(zip(ids, survey["of_variants"], strict=True))
     conditions = [
-        replace(condition, repeats=calls // len(experiment.items))  # with those of the levels below
-        for position, condition in enumerate(experiment.conditions)
-        if condition.model == name and (calls := experiment.calls_of(position))
+        replace(condition, repeats=condition.repeats * experiment.ways_down[""])  # with those of each level
+        for condition in experiment.conditions
+        if condition.model == name and not experiment.is_level(condition)
     ]
+    texts = len(experiment.items) + experiment.joins
     rate, counted = _tokens_a_character(plan, model)
     asked = sum(of_variant[variant] for variant in {c.variant for c in conditions})
-    calls, stored = len(experiment.items) * sum(c.repeats for c in conditions), int(used.get("calls", 0))
-    prompt = rate * sum(of_variant[c.variant] * c.repeats for c in conditions)
+    calls, stored = texts * sum(c.repeats for c in conditions), int(used.get("calls", 0))
+    prompt = rate * sum(of_variant[c.variant] * c.repeats for c in conditions) * texts / len(experiment.items)
     new = rate * survey["new_characters"] * asked / survey["characters"]
-    longest = len(experiment.items) * sum(c.repeats * plan.max_tokens(c) for c in conditions)
+    longest = texts * sum(c.repeats * plan.max_tokens(c) for c in conditions)
     measured = int(used.get("counted", 0))
     if measured >= _FEW and not counted:  # what prompts took is nearer than what their length suggests
         nearer = calls * used["prompt_tokens"] / measured / prompt
@@ -295,7 +296,7 @@ def _of_model(
 
 def _added_by_split(plan: Plan, asked: Sequence[Condition], rate: float, price: Price | None) -> str:
     """What there would not be if each text were asked about whole, in words; empty where each is."""
-    texts = len(plan.experiment.items) - len(plan.whole.items)
+    texts = len(plan.experiment.items) + plan.experiment.joins - len(plan.whole.items)
     if not texts:
         return ""
     of_variant = zip(

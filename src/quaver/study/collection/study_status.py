@@ -273,7 +273,10 @@ def _conditions(study: StudySource, store: Store | None) -> list[dict[str, Any]]
     """What is answered of each condition; calls are counted one by one only where some are missing."""
     experiment = study.experiment.in_parts
     asked = experiment.conditions
-    wanted = [0 if experiment.is_level(one) else len(experiment.items) * one.repeats for one in asked]
+    wanted = [
+        one.repeats * (experiment.joins if experiment.is_level(one) else len(experiment.items))
+        for one in asked
+    ]
     answered: dict[int, int] = {}
     if store and store.calls.answered() == sum(wanted):
         answered = dict(enumerate(wanted))

@@ -123,7 +123,7 @@ def label_study(check: Study, variants: Sequence[str], budget: float | None, mod
         raise QuaverError(
             "the items of this check are parts of texts, and a text has no label",
             where=check.source.positions.where("items", "split", "join"),
-            expected="join: majority, max, any or {any: LABEL}",
+            expected="join: majority, max, any, {any: LABEL} or model",
             found="none",
             fix="say how a text's label follows from those of its parts, and check again",
         )

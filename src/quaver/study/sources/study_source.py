@@ -21,6 +21,7 @@ from quaver.core.spans import set_in
 from quaver.design.calls.call_plan import LabelOf, Plan
 from quaver.design.calls.experiment import Experiment
 from quaver.design.calls.lock_file import fingerprint
+from quaver.design.items.text_parts import PART, PARTS
 from quaver.design.spec import StudySpec
 from quaver.design.spec.items_spec import GoldSpec
 from quaver.design.spec.study_file import Positions
@@ -197,6 +198,13 @@ class StudySource(ABC):
         unfollowed, asked = store.calls.unfollowed(errors=errors), self.experiment.in_parts
         for condition, response, n in store.calls.said(errors=errors) if asked.below else ():
             unfollowed[asked.conditions[condition].model] += n * self.plan.lost(condition, response)
+        if errors and asked.joins:
+            texts = {
+                (*call, item - part[PART])
+                for *call, item in store.calls.unjoined()
+                if (part := asked.items[item].fields).get(PARTS, 1) > 1
+            }
+            unfollowed.update(model for model, *_ in texts)
         return unfollowed
 
     @property
@@ -248,7 +256,7 @@ class StudySource(ABC):
         ((name, evaluator),) = self.plugins.evaluators().items()
         if reads_of(evaluator) != "text":
             raise SpecError(
-                "labels are asked for level by level only where the answer's text says the label",
+                "what is asked next follows from a label only where the answer's text says it",
                 where=self.positions.where("evaluators", 0),
                 expected="an evaluator that reads the text, such as marked_label",
                 found=name,
