@@ -27,6 +27,7 @@ _ROOT = Path(__file__).parents[1]
 _TIMES = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)?)?")
 _TOUCHING = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate", "os.link", "open")
 _PICTURE = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9" width="9" height="9"></svg>'
+_OF_PROCESSES = (".lock", ".run.lock", ".run.pid", "calls.txt")
 _WAYS = {"killed": None, "full": errno.ENOSPC, "read-only": errno.EROFS}
 
 
@@ -51,11 +52,15 @@ def interruptions(scenario, folder, most, seed="", parts=1):
 
 
 def kept_in(folder):
-    """The files of a folder by their names: tables as rows, texts without times; nothing half written."""
+    """The files of a folder by their names: tables as rows, texts without times; nothing half written.
+
+    What is made again where it does not fit lies in folders ``kept``, under marks of when the answers came.
+    """
     found = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if path.is_file() and path.name not in (".lock", ".run.lock", ".run.pid", "calls.txt"):
+        is_made_again = path.parent.name == "kept"
+        if path.is_file() and not is_made_again and path.name not in _OF_PROCESSES:
             found[name] = _content(path)
     return found
 
