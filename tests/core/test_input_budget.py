@@ -28,7 +28,7 @@ COUNTED = {
     "start/uploaded_archive.py": "members are as large as the list of members says, which is counted",
     "study/sources/gold_files.py": "content that was counted",
     "study/sources/archive.py": "members are as large as the list of members says, which is counted",
-    "study/sources/kept_results.py": "files of a few megabytes; larger ones are known by their size and times",
+    "study/sources/kept_results.py": "files of 4 MiB at most; larger ones are known by size and times",
     "study/sources/outgoing_check.py": "in parts of a size, and tables of the study's own folder",
     "study/labelling/labelled_file.py": "the first three bytes, and a table that was read before",
     "study/labelling/spreadsheet_edits.py": "a spreadsheet that was read before",
