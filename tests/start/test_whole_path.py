@@ -5,6 +5,7 @@ import json
 import os
 import signal
 from pathlib import Path
+from threading import Event, Semaphore
 
 import pytest
 from tests.chromium import assert_accessible, browser, violations
@@ -74,8 +75,23 @@ PICKED = {"no, they were chosen": "chosen", "yes, from all texts": "random"}
 """How texts with hand labels were picked: the answers on the page, and what the study keeps."""
 
 
-def test_what_is_chosen_paused_and_edited_goes_along(browser, paced, reform, tmp_path):
-    with started(tmp_path, {"OPENAI_BASE_URL": paced}) as address:
+class Half:
+    """A gate that lets so many answers through, and the others once it is opened."""
+
+    def __init__(self, most):
+        self.passing, self.opened = Semaphore(most), Event()
+
+    def wait(self, seconds):
+        if not self.passing.acquire(blocking=False):
+            self.opened.wait(seconds)
+
+
+def test_what_is_chosen_paused_and_edited_goes_along(browser, reform, tmp_path):
+    half = Half(400)
+    with (
+        stance_server(0.1, half) as url,
+        started(tmp_path, {"OPENAI_BASE_URL": url}) as address,
+    ):
         walk = Walk(browser, address)
         walk.page.locator("text=Choose a table").wait_for()
         with walk.page.expect_file_chooser() as chooser:
@@ -103,6 +119,7 @@ def test_what_is_chosen_paused_and_edited_goes_along(browser, paced, reform, tmp
         walk.page.locator(".qv-progress:has-text('a second')").wait_for()
         walk.click("text=Pause")
         walk.page.locator(".qv-progress:has-text('paused')").wait_for()
+        half.opened.set()
         walk.click("text=Go on asking")
         walk.click("text=See the verdict")
         walk.at("verdict")
