@@ -172,12 +172,14 @@ class Experiment:
     @cached_property
     def tops(self) -> dict[str, tuple[str, str]]:
         """For each variant that is asked that of the top level, and the label that it follows, if any."""
-        return {
-            one.variant: (one.variant.removesuffix(f" / {one.follow_up}"), one.follow_up)
-            if self.is_level(one)
-            else (one.variant, "")
-            for one in self.conditions
-        }
+        tops = {}
+        for condition in self.conditions:
+            top, label = condition.variant, ""
+            if self.is_level(condition):
+                label = condition.follow_up
+                top = top.removesuffix(f" / {label}")
+            tops[condition.variant] = top, label
+        return tops
 
     @cached_property
     def every_variant(self) -> dict[str, Variant]:

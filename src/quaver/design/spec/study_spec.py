@@ -282,10 +282,11 @@ class StudySpec(Part):
     @model_validator(mode="after")
     def _levels_fit(self) -> StudySpec:
         """Refuse what does not go with calls that follow from the label of an answer."""
-        task, split, fix = self.task, self.items.split, "leave it out, or write `levels: at once`"
+        task, split = self.task, self.items.split
         by_level, by_model = task.levels == "one by one", split is not None and split.join == BY_MODEL
+        asked, fix = "levels: one by one", "leave it out, or write `levels: at once`"
         if by_model:
-            fix = "leave it out, or write another `join`"
+            asked, fix = "join: model", "leave it out, or write another `join`"
         refused = {
             ("task", "levels"): by_level and by_model,
             ("task", "fields"): task.fields,
@@ -297,8 +298,7 @@ class StudySpec(Part):
         }
         for place, given in refused.items() if by_level or by_model else ():
             if given:
-                problem = "calls that follow from the label of an answer go without this"
-                raise PlacedError(problem, *place, fix=fix)
+                raise PlacedError(f"this does not go with `{asked}`", *place, fix=fix)
         children = falling_under(task.label_set())
         lone = [code or "the top level" for code, under in children.items() if len(under) == 1]
         if by_level and (lone or len(children) == 1):
